@@ -1,0 +1,1 @@
+"""Bytes to images: what device code a file holds."""

@@ -1,0 +1,177 @@
+"""Everything known about a machine, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archbuild.model.arch import Arch, ComputeCapability
+from archbuild.model.version import CudaVersion, DriverRelease
+
+
+@dataclass(frozen=True)
+class Absence:
+    """Something that was looked for and is not there.
+
+    Args:
+        what: Short name: ``"nvml"``, ``"cuda driver"``, ``"torch"``.
+        reason: One clause a person can act on.
+    """
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU, or one slice of a GPU in MIG mode, as all sources see it.
+
+    Args:
+        uuid: ``GPU-...`` or ``MIG-...``; the key by which sources are joined.
+        name: The product's name.
+        capability: None where no source could tell.
+        index: NVML's index, which is not CUDA's.
+        cuda_index: CUDA's ordinal; None where CUDA does not see it.
+        visible: Whether CUDA sees it; None where CUDA could not be asked.
+        pci: The PCI address, ``00000000:01:00.0``.
+        memory: Bytes.
+        mig: Whether MIG is on (for a GPU), or whether this is a slice.
+        seen_by: The sources that named it: nvml, cuda, nvidia-smi.
+    """
+
+    uuid: str
+    name: str
+    capability: ComputeCapability | None
+    index: int | None = None
+    cuda_index: int | None = None
+    visible: bool | None = None
+    pci: str | None = None
+    memory: int | None = None
+    mig: bool = False
+    seen_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The installed driver; its release and its CUDA version are two things.
+
+    Args:
+        release: ``580.65.06``.
+        cuda: The highest CUDA whose runtime and PTX it takes.
+    """
+
+    release: DriverRelease | None
+    cuda: CudaVersion | None
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """One root of a CUDA Toolkit with an nvcc that answers.
+
+    Args:
+        root: The true root, wrappers and links followed.
+        nvcc: The nvcc to call.
+        version: Its CUDA version.
+        release: Its full version, ``13.0.88``.
+        archs: What nvcc says it can build, real and virtual, ordered.
+        found_by: What led to it, the strongest first: ``CUDA_HOME``,
+            ``environment``, ``conda``, ``PATH``, ``/usr/local``.
+        cuobjdump: The cuobjdump beside it, if any.
+        include: Folders for ``-I``.
+        lib: Folders for ``-L``.
+    """
+
+    root: str
+    nvcc: str
+    version: CudaVersion
+    release: str
+    archs: tuple[Arch, ...]
+    found_by: tuple[str, ...]
+    cuobjdump: str | None = None
+    include: tuple[str, ...] = ()
+    lib: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TorchBuild:
+    """The installed torch, read without importing it.
+
+    Args:
+        version: ``2.14.1``.
+        root: The folder of the package.
+        cuda: The CUDA it was built with; None: it is not a CUDA build.
+        hip: The ROCm it was built with.
+        archs: What it says it was compiled for; None: not asked.
+    """
+
+    version: str
+    root: str
+    cuda: CudaVersion | None
+    hip: str | None = None
+    archs: tuple[Arch, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine at one moment: the input of every decision.
+
+    Args:
+        system: ``sys.platform``.
+        processor: ``x86_64``, ``aarch64``.
+        python: ``3.11.7``.
+        gpus: NVML's order first, then those that only others see.
+        driver: None: no driver was found.
+        toolkits: Best match first.
+        torch: None: torch is not installed.
+        cuobjdump: The cuobjdump that will be used.
+        variables: The environment variables that decide something, name and
+            value, those that are set.
+        absences: What was looked for in vain, with the reason.
+    """
+
+    system: str
+    processor: str
+    python: str
+    gpus: tuple[Gpu, ...] = ()
+    driver: Driver | None = None
+    toolkits: tuple[Toolkit, ...] = ()
+    torch: TorchBuild | None = None
+    cuobjdump: str | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+    absences: tuple[Absence, ...] = ()
+
+    @property
+    def toolkit(self) -> Toolkit | None:
+        """The toolkit that builds would take."""
+        return self.toolkits[0] if self.toolkits else None
+
+    def variable(self, name: str) -> str | None:
+        """The value of an environment variable, None where it is not set or empty."""
+        value = dict(self.variables).get(name)
+        return value if value and value.strip() else None
+
+    def absence(self, what: str) -> str | None:
+        """Why ``what`` is not there; None where nothing was noted."""
+        return next((a.reason for a in self.absences if a.what == what), None)
+
+
+#: Variables that decide what is built, how, or what is seen; nothing else is recorded.
+VARIABLES = (
+    "ARCHBUILD_ARCHS",
+    "ARCHBUILD_VERIFY",
+    "TORCH_CUDA_ARCH_LIST",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "NVIDIA_VISIBLE_DEVICES",
+    "NVCC_PREPEND_FLAGS",
+    "NVCC_APPEND_FLAGS",
+    "NVCC_CCBIN",
+    "CUDAHOSTCXX",
+    "CC",
+    "CXX",
+    "MAX_JOBS",
+    "NVCC_THREADS",
+    "CONDA_PREFIX",
+    "LD_LIBRARY_PATH",
+)

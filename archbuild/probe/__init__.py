@@ -1,0 +1,1 @@
+"""The machine to a value of the model: GPUs, driver, toolkits, torch."""

@@ -1,0 +1,1 @@
+"""One question each: they load, call the rules and hand back a result."""
