@@ -13,8 +13,11 @@ class ComputeCapability:
     """A GPU's compute capability, such as 9.0; never a float.
 
     Args:
-        major: Before the dot, 12 in 12.1.
+        major: Before the dot, 12 in 12.1; at most two digits.
         minor: After the dot, one digit.
+
+    Raises:
+        ValueError: If they are out of range.
 
     Examples:
         >>> str(ComputeCapability(12, 1)), ComputeCapability(12, 1).number
@@ -27,7 +30,7 @@ class ComputeCapability:
     minor: int
 
     def __post_init__(self) -> None:
-        if self.major < 1 or not 0 <= self.minor <= 9:
+        if not (1 <= self.major <= 99 and 0 <= self.minor <= 9):
             raise ValueError(f"{self.major}.{self.minor} is no compute capability")
 
     @classmethod
@@ -49,7 +52,7 @@ class ComputeCapability:
         Raises:
             ValueError: If the text is anything else.
         """
-        match = re.fullmatch(r"(\d{1,2})\.(\d)", text, re.ASCII)
+        match = re.fullmatch(r"([1-9]\d?)\.(\d)", text, re.ASCII)
         if match is None:
             raise ValueError(f"{text!r} is no compute capability such as 9.0")
         return cls(int(match[1]), int(match[2]))
@@ -79,7 +82,7 @@ class Suffix(Enum):
     FAMILY = "f"
 
 
-_NAME = re.compile(r"(sm|compute|lto)_(\d{2,3})([af]?)", re.ASCII)
+_NAME = re.compile(r"(sm|compute|lto)_([1-9]\d{1,2})([af]?)", re.ASCII)
 _ORDER = {Suffix.PLAIN: 0, Suffix.FAMILY: 1, Suffix.ARCH: 2}
 _STAGES = {Stage.REAL: 0, Stage.LTO: 1, Stage.VIRTUAL: 2}
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from archbuild.model.arch import Arch, Stage, Suffix
+
+_ARCH_FIRST = re.compile(r"arch=(?P<arch>[^,=]+),code=(?P<code>[^=]+)")
+_CODE_FIRST = re.compile(r"code=(?P<code>[^=]+),arch=(?P<arch>[^,=]+)")
 
 
 @dataclass(frozen=True)
@@ -35,20 +39,21 @@ class Gencode:
         """Read the value of ``-gencode``; it may name several codes.
 
         Args:
-            value: Such as ``arch=compute_90,code=[sm_90,compute_90]``.
+            value: Such as ``arch=compute_90,code=[sm_90,compute_90]``; ``code=``
+                may come first, as nvcc 13.0 takes it.
 
         Raises:
             ValueError: If it is not of that form.
         """
-        text = value.strip().replace('"', "").replace("'", "")
-        head, _, tail = text.partition(",code=")
-        if not head.startswith("arch=") or not tail:
+        text = "".join(value.split()).replace('"', "").replace("'", "")
+        match = _ARCH_FIRST.fullmatch(text) or _CODE_FIRST.fullmatch(text)
+        if match is None:
             raise ValueError(f"{value!r} is no -gencode value: arch=compute_90,code=sm_90")
-        codes = tail.strip("[]").split(",")
-        virtual = Arch.parse(head.removeprefix("arch="))
+        codes = match["code"].removeprefix("[").removesuffix("]").split(",")
+        virtual = Arch.parse(match["arch"])
         if virtual.stage is Stage.REAL:
             raise ValueError(f"{value!r}: arch= wants a virtual architecture, compute_")
-        return tuple(cls(virtual, Arch.parse(code.strip())) for code in codes)
+        return tuple(cls(virtual, Arch.parse(code)) for code in codes)
 
     @property
     def target(self) -> Arch:

@@ -92,11 +92,13 @@ class DeviceFile:
         path: As the person named it, or the member's name in a wheel.
         regions: Empty where there is no device code.
         reader: Which reader saw it, ``"cuobjdump 13.5.37"``.
+        notes: What the reader met and could not make sense of.
     """
 
     path: str
     regions: tuple[Region, ...]
     reader: str
+    notes: tuple[str, ...] = ()
 
     @property
     def images(self) -> tuple[Image, ...]:

@@ -102,9 +102,13 @@ def _decode_dataclass(kind: Any, data: Any, place: str) -> Any:
 
 
 def render_machine(machine: Machine) -> str:
-    """The machine as JSON text, stable in order, ending in a newline."""
+    """The machine as JSON text, stable in order, ending in a newline.
+
+    The text is ASCII: a path or a variable may hold bytes that are no UTF-8,
+    and what Python makes of them could not be written to a file otherwise.
+    """
     document = {"schema": MACHINE_SCHEMA, "machine": encode(machine)}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2) + "\n"
 
 
 def parse_machine(text: str, name: str) -> Machine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, order=True)
@@ -49,7 +49,7 @@ class DriverRelease:
     """
 
     parts: tuple[int, ...]
-    text: str
+    text: str = field(compare=False)
 
     @classmethod
     def parse(cls, text: str) -> DriverRelease:
