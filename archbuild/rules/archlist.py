@@ -11,16 +11,14 @@ those that already say whether they mean SASS or PTX.
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum
 
-from archbuild.errors import ArchListError
-from archbuild.facts.architectures import CAPABILITIES, GENERATIONS, generation_expansion
-from archbuild.facts.products import Product, find_product, similar_products
+from archbuild.facts.architectures import generation_expansion
+from archbuild.facts.products import find_product
 from archbuild.model.arch import Arch, ComputeCapability, Stage, Suffix
+from archbuild.rules import archlist_advice as advice
 
 
 class Word(Enum):
@@ -51,15 +49,11 @@ class ArchItem:
     ptx: bool = False
 
 
-_FORMS = "Write 9.0 or sm_90 for SASS, compute_90 for PTX, 9.0+PTX for both."
 _NUMBER = re.compile(
     r"((?P<prefix>sm_|compute_)?(?P<digits>\d{2,3})|(?P<dotted>\d{1,2}\.\d))(?P<suffix>[af]?)"
 )
 _KIND = re.compile(r"(?P<number>.+)-(?P<kind>real|virtual)")
 _LOOKS_NUMERIC = re.compile(r"(sm|compute|lto|cc)?[-_]?\d+([.]\d*)?[a-z]?(-real|-virtual)?(\+ptx)?")
-_AMD = re.compile(r"gfx\d+[0-9a-f]*(:.*)?")
-_WORDS_IN_A_NAME = 10  # no product's name has more
-_QUOTED = 60  # characters of a bad piece that are shown
 
 
 def parse_arch_list(text: str, where: str = "the architecture list") -> tuple[ArchItem, ...]:
@@ -80,13 +74,12 @@ def parse_arch_list(text: str, where: str = "the architecture list") -> tuple[Ar
         >>> [str(arch) for arch in parse_arch_list("8.6; 12.0+PTX")[1].targets]
         ['sm_120', 'compute_120']
     """
-    _refuse_lookalikes(text, where)
+    odd = next((c for c in text if not c.isascii() and not c.isspace()), None)
+    if odd is not None:
+        raise advice.lookalike(odd, text, where)
     items = tuple(item for piece in re.split("[;,]", text) for item in _read_piece(piece, where))
     if not items:
-        message = f"No architecture stands in {where}: {_quote(text)} holds only separators."
-        if not text.strip():
-            message = f"No architecture stands in {where}: it is empty."
-        raise ArchListError(message, "Name at least one, such as 9.0, or leave the list out.")
+        raise advice.nothing(text, where)
     return items
 
 
@@ -127,18 +120,6 @@ def _spellings(wanted: set[Arch]) -> Iterator[str]:
             yield str(target)
 
 
-def _refuse_lookalikes(text: str, where: str) -> None:
-    """All that a list can hold is ASCII, but for the blanks that people paste."""
-    odd = next((c for c in text if not c.isascii() and not c.isspace()), None)
-    if odd is None:
-        return
-    plain = {"、": ",", "؛": ";", "،": ","}.get(odd, unicodedata.normalize("NFKC", odd))
-    name = unicodedata.name(odd, "a character without a name").lower()
-    message = f"{_quote(text)} in {where} holds {_quote(odd)} ({name}, U+{ord(odd):04X})."
-    cure = f"Write {plain!r} instead." if plain.isascii() and plain.strip() else "Leave it out."
-    raise ArchListError(message, f"{cure} Pieces are separated by ; or , or a blank.")
-
-
 def _read_piece(piece: str, where: str) -> Iterator[ArchItem]:
     words = piece.split()
     whole = " ".join(words)
@@ -147,7 +128,10 @@ def _read_piece(piece: str, where: str) -> Iterator[ArchItem]:
         if item is not None:
             yield item
             return
-        _refuse_broken_name(whole, words, where)
+        if not all(_looks_simple(word) or _read_name(word, where) for word in words):
+            error = advice.broken_name(whole, words, where)
+            if error is not None:
+                raise error
     for word in words:
         yield _read_item(word, where)
 
@@ -162,27 +146,21 @@ def _read_item(text: str, where: str) -> ArchItem:
     """An item that holds no blank."""
     item = _read_word(text) or _read_number(text, where) or _read_name(text, where)
     if item is None:
-        raise _unreadable(text, where)
+        raise advice.unreadable(text, where, _WORDS)
     return item
-
-
-def _split_ptx(text: str) -> tuple[str, bool]:
-    """The text without ``+PTX``, and whether that was there."""
-    head = text[:-4] if text.lower().endswith("+ptx") else text
-    return head.rstrip(), head != text
 
 
 _WORDS = {word.value: word for word in Word}
 
 
 def _read_word(text: str) -> ArchItem | None:
-    head, ptx = _split_ptx(text)
+    head, ptx = advice.split_ptx(text)
     word = _WORDS.get(head.lower())
     return ArchItem(text, (), word, ptx) if word else None
 
 
 def _read_number(text: str, where: str) -> ArchItem | None:
-    head, ptx = _split_ptx(text.lower())
+    head, ptx = advice.split_ptx(text.lower())
     kind = _KIND.fullmatch(head)
     match = _NUMBER.fullmatch(kind["number"] if kind else head)
     if match is None or (kind and match["prefix"]):
@@ -191,7 +169,7 @@ def _read_number(text: str, where: str) -> ArchItem | None:
     real = Arch(Stage.REAL, capability, Suffix(match["suffix"]))
     is_virtual = match["prefix"] == "compute_" or (kind is not None and kind["kind"] == "virtual")
     if ptx and (kind or is_virtual):
-        raise _pointless_ptx(text, real, is_virtual=is_virtual, where=where)
+        raise advice.pointless_ptx(text, real, is_virtual=is_virtual, where=where)
     if is_virtual:
         return ArchItem(text, (real.virtual,))
     return ArchItem(text, (real, real.virtual) if ptx else (real,), ptx=ptx)
@@ -203,15 +181,15 @@ def _capability(digits: str, text: str, where: str) -> ComputeCapability:
     if not dot:
         major, minor = digits[:-1], digits[-1]
     if digits.startswith("0"):
-        raise _no_such_number(text, where)
+        raise advice.no_such_number(text, where)
     if not dot and int(digits) < 20:
-        raise _bare_major(digits, text, where)
+        raise advice.bare_major(digits, text, where)
     return ComputeCapability(int(major), int(minor))
 
 
 def _read_name(text: str, where: str) -> ArchItem | None:
     """A generation or a product, with or without ``+PTX``."""
-    head, ptx = _split_ptx(text)
+    head, ptx = advice.split_ptx(text)
     expansion = generation_expansion(head)
     if expansion is not None:
         highest = expansion[-1].virtual
@@ -221,162 +199,6 @@ def _read_name(text: str, where: str) -> ArchItem | None:
     if product is None:
         return None
     if len(product.capabilities) > 1:
-        raise _ambiguous(text, product, where)
+        raise advice.ambiguous(text, product, where)
     real = Arch(Stage.REAL, product.capabilities[0])
     return ArchItem(text, (real, real.virtual) if ptx else (real,), ptx=ptx)
-
-
-# What is wrong with a piece that cannot be read, the most telling first.
-
-
-def _quote(text: str) -> str:
-    shown = text if len(text) <= _QUOTED else text[: _QUOTED - 3] + "..."
-    return repr(shown)
-
-
-def _error(text: str, where: str, wrong: str, cure: str) -> ArchListError:
-    return ArchListError(f"{_quote(text)} in {where} {wrong}.", cure)
-
-
-def _pointless_ptx(text: str, real: Arch, *, is_virtual: bool, where: str) -> ArchListError:
-    kind = "PTX" if is_virtual else "SASS and nothing else"
-    wrong = f"asks for +PTX, but its first part means {kind}"
-    return _error(text, where, wrong, f"Write {real.dotted}+PTX for both SASS and PTX.")
-
-
-def _no_such_number(text: str, where: str) -> ArchListError:
-    return _error(text, where, "is no architecture: a number never begins with 0", _FORMS)
-
-
-def _bare_major(digits: str, text: str, where: str) -> ArchListError:
-    major = int(digits)
-    small = f"{digits[:-1] or '0'}.{digits[-1]}"
-    wrong = f"can be read as {major}.0 or, since the last digit is the minor, as {small}"
-    known = [str(r.capability) for r in CAPABILITIES if r.capability.major == major]
-    if not known:
-        return _error(text, where, wrong, _FORMS)
-    others = f" There are {', '.join(known)}." if len(known) > 1 else ""
-    return _error(text, where, wrong, f"Write {major}.0 or sm_{major}0 if you mean that.{others}")
-
-
-def _ambiguous(text: str, product: Product, where: str) -> ArchListError:
-    numbers = [str(capability) for capability in product.capabilities]
-    listed = f"{', '.join(numbers[:-1])} and {numbers[-1]}"
-    wrong = f"is a name that several chips bear, of compute capability {listed}"
-    cure = "Write the number instead; `archbuild gpus` shows that of a GPU in this machine."
-    return _error(text, where, wrong, cure)
-
-
-def _refuse_broken_name(whole: str, words: list[str], where: str) -> None:
-    """Blame the whole piece where its words would make no sense one by one."""
-    if all(_looks_simple(word) or _read_name(word, where) is not None for word in words):
-        return
-    wrong = "is no product, and its words are no list of architectures"
-    for i in range(1, min(len(words), _WORDS_IN_A_NAME)):
-        first, rest = " ".join(words[:i]), " ".join(words[i:])
-        if find_product(first) or find_product(rest):
-            raise _error(whole, where, wrong, f"Put a ; between: {_quote(f'{first}; {rest}')}.")
-    similar = similar_products(whole)
-    if similar:
-        raise _error(whole, where, wrong, _did_you_mean(similar))
-
-
-def _unreadable(text: str, where: str) -> ArchListError:
-    for explain in _EXPLANATIONS:
-        error = explain(text, where)
-        if error is not None:
-            return error
-    near = _similar(text)
-    cure = _did_you_mean(near) if near else f"{_FORMS} Names of products and generations work too."
-    return _error(text, where, "is no architecture, generation or product that is known", cure)
-
-
-def _similar(text: str) -> tuple[str, ...]:
-    names = {row.name.lower(): row.name for row in GENERATIONS} | {w: w for w in _WORDS}
-    head, _ = _split_ptx(text[:_QUOTED])
-    near = get_close_matches(head.lower().replace("_", "-"), list(names), n=2, cutoff=0.6)
-    return tuple(dict.fromkeys((*(names[n] for n in near), *similar_products(head))))[:3]
-
-
-def _did_you_mean(names: tuple[str, ...]) -> str:
-    return f"Did you mean {' or '.join(names)}?"
-
-
-def _explain_amd(text: str, where: str) -> ArchListError | None:
-    if _AMD.fullmatch(text.lower()) is None:
-        return None
-    cure = "Set PYTORCH_ROCM_ARCH for a ROCm build; here stand NVIDIA's only, such as 9.0."
-    return _error(text, where, "is an architecture of AMD's GPUs, not of NVIDIA's", cure)
-
-
-def _explain_lonely_ptx(text: str, where: str) -> ArchListError | None:
-    if not text.startswith("+"):
-        return None
-    return _error(text, where, "stands alone", "Write it right behind a number: 9.0+PTX.")
-
-
-def _explain_lto(text: str, where: str) -> ArchListError | None:
-    if not text.lower().startswith("lto_"):
-        return None
-    cure = "Give nvcc -gencode=arch=compute_90,code=lto_90 for LTO-IR; a list names SASS and PTX."
-    return _error(text, where, "names LTO-IR, which no architecture list can ask for", cure)
-
-
-def _explain_tegra(text: str, where: str) -> ArchListError | None:
-    match = re.fullmatch(r"([a-z]+)\+tegra(\+ptx)?", text.lower())
-    rows = [r for r in CAPABILITIES if match and r.generation.lower() == match[1]]
-    if not rows:
-        return None
-    name = rows[0].generation
-    numbers = [str(r.capability) for r in rows if r.tegra]
-    cure = f"Write {numbers[-1]}." if numbers else f"No Tegra is of that generation: write {name}."
-    return _error(text, where, "is no name that torch knows", cure)
-
-
-def _explain_separator(text: str, where: str) -> ArchListError | None:
-    odd = next((c for c in text if c in ":/|&"), None)
-    if odd is None:
-        return None
-    return _error(text, where, f"holds {odd!r}", "Separate pieces by ; or , or a blank.")
-
-
-def _explain_number(text: str, where: str) -> ArchListError | None:
-    """A number in a form that is not quite one, with the form that is."""
-    lowered = text.lower()
-    match = re.match(
-        r"(?P<stage>sm|compute|cc)?[-_]?(?P<whole>\d+)(?P<dot>\.?)(?P<after>\d*)", lowered
-    )
-    if match is None:
-        return None
-    stage, whole, after = match["stage"], match["whole"], match["after"]
-    rest = _split_ptx(lowered[match.end() :])[0]
-    if len(after) > 1:
-        return _error(text, where, "has more than one digit behind the dot", _FORMS)
-    if match["dot"] and not after:
-        return _error(text, where, "has no digit behind the dot", _FORMS)
-    if len(whole) > (2 if after else 3):
-        return _too_long(text, where)
-    if not after and len(whole) == 1:
-        return _bare_major(whole, text, where) if whole != "0" else _no_such_number(text, where)
-    if rest and rest not in {"a", "f", "-real", "-virtual"}:
-        wrong = f"ends in {rest!r}; an architecture ends in nothing, a or f"
-        return _error(text, where, wrong, _FORMS)
-    number = (whole + after) + (rest if rest in {"a", "f"} else "")
-    right = f"compute_{number}" if stage == "compute" else f"sm_{number}"
-    return _error(text, where, "is not quite an architecture", f"Write {right}.")
-
-
-def _too_long(text: str, where: str) -> ArchListError:
-    near = similar_products(text)
-    cure = f"{_did_you_mean(near)} {_FORMS}" if near else _FORMS
-    return _error(text, where, "has too many digits for an architecture", cure)
-
-
-_EXPLANATIONS: tuple[Callable[[str, str], ArchListError | None], ...] = (
-    _explain_amd,
-    _explain_separator,
-    _explain_lonely_ptx,
-    _explain_lto,
-    _explain_tegra,
-    _explain_number,
-)
