@@ -9,6 +9,7 @@
     |   `-- ConfigError             [tool.archbuild] in a pyproject.toml
     |-- UnreadableError       (3)   a file, a tool or a record cannot be read
     |   |-- BinaryError             a library, object, wheel or fatbin
+    |   |   `-- BlindReaderError    sound, but not for this reader to judge
     |   |-- RecordError             a saved machine
     |   `-- ToolError               nvcc, cuobjdump and their kind
     |-- FailedError           (1)   it was read, and it is wrong
@@ -70,6 +71,10 @@ class UnreadableError(ArchbuildError):
 
 class BinaryError(UnreadableError):
     """A library, object, wheel or fatbin that cannot be read."""
+
+
+class BlindReaderError(BinaryError):
+    """A sound file whose device code this reader cannot see: no verdict."""
 
 
 class RecordError(UnreadableError):
