@@ -1,0 +1,39 @@
+"""Build CUDA extensions for the GPUs they will run on, and prove it.
+
+Nothing heavy is imported here: the public names are loaded when first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from archbuild.cpp_extension import BuildExtension as BuildExtension
+    from archbuild.cpp_extension import CppExtension as CppExtension
+    from archbuild.cpp_extension import CUDAExtension as CUDAExtension
+    from archbuild.services.select import select_archs as select
+
+# Name here -> module and name there.
+_PUBLIC = {
+    "BuildExtension": ("archbuild.cpp_extension", "BuildExtension"),
+    "CUDAExtension": ("archbuild.cpp_extension", "CUDAExtension"),
+    "CppExtension": ("archbuild.cpp_extension", "CppExtension"),
+    "select": ("archbuild.services.select", "select_archs"),
+}
+
+__all__ = ["BuildExtension", "CUDAExtension", "CppExtension", "__version__", "select"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    module, attribute = _PUBLIC[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})

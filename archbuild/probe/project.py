@@ -1,0 +1,71 @@
+"""The project in a folder: ``[tool.archbuild]`` of its pyproject.toml."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from pathlib import Path
+from typing import Any
+
+from archbuild.errors import ConfigError, UnreadableError
+from archbuild.model.config import Config
+
+_KEYS = ("archs",)
+
+
+def read_config(folder: str | Path = ".", *, file: str | Path | None = None) -> Config:
+    """Read the table; a project without one, or without the file, is fine.
+
+    Args:
+        folder: Where pyproject.toml is looked for; parents are not searched,
+            as setuptools doesn't either.
+        file: A TOML file to read instead, which then has to exist.
+
+    Raises:
+        UnreadableError: If the file is there and cannot be read.
+        ConfigError: If the table holds what archbuild doesn't know.
+    """
+    path = Path(file) if file is not None else Path(folder) / "pyproject.toml"
+    if file is None and not path.is_file():
+        return Config()
+    table = _load(path).get("tool", {}).get("archbuild")
+    if table is None:
+        return Config(path=str(path))
+    if not isinstance(table, dict):
+        raise ConfigError(f"[tool.archbuild] in {path} is no table.")
+    for key in table:
+        _check_key(key, path)
+    return Config(_archs(table.get("archs"), path), str(path))
+
+
+def _load(path: Path) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415  (costs what it costs only where there is a file)
+    else:
+        import tomli as tomllib  # noqa: PLC0415
+    try:
+        document: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UnreadableError(f"{path} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise ConfigError(f"{path} is no TOML: {error}.") from None
+    return document
+
+
+def _check_key(key: str, path: Path) -> None:
+    if key in _KEYS:
+        return
+    near = difflib.get_close_matches(key, _KEYS, 1)
+    hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(_KEYS)}."
+    raise ConfigError(f"{path}: [tool.archbuild] has no key {key!r}.", hint)
+
+
+def _archs(value: object, path: Path) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ";".join(value)
+    raise ConfigError(
+        f"{path}: archs of [tool.archbuild] is {value!r:.60}.",
+        'Write a string or a list of strings: archs = ["8.0", "9.0+PTX"]',
+    )

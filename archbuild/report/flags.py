@@ -1,0 +1,134 @@
+"""A selection as the words that nvcc, torch, CMake or a shell take."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterable
+
+from archbuild.model.arch import Arch, Suffix
+from archbuild.model.gencode import render_gencodes
+from archbuild.model.machine import Toolkit
+from archbuild.model.record import encode
+from archbuild.rules.archlist import render_arch_list
+from archbuild.rules.selection import Selection
+
+FORMATS = ("nvcc", "torch", "cmake", "env", "json")
+SCHEMA = "archbuild.flags/1"
+
+
+def render_flags(selection: Selection, style: str, *, link: bool = False) -> str:
+    """The selection in one of :data:`FORMATS`, without a newline at the end.
+
+    Args:
+        selection: What to build.
+        style: One of :data:`FORMATS`.
+        link: For ``nvcc`` and ``json``: add what linking a shared library needs.
+    """
+    if style == "json":
+        return json.dumps(flags_document(selection, link=link), indent=2)
+    if style == "torch":
+        return torch_list(selection)
+    if style == "cmake":
+        return (
+            f"-DCMAKE_CUDA_ARCHITECTURES={cmake_list(selection)} "
+            f"-DTORCH_CUDA_ARCH_LIST={torch_list(selection)}"
+        )
+    if style == "env":
+        return "\n".join(_exports(selection))
+    return " ".join(nvcc_words(selection, link=link))
+
+
+def nvcc_words(selection: Selection, *, link: bool = False) -> list[str]:
+    """The words for nvcc; with ``link`` also what ``nvcc -shared`` needs."""
+    words = render_gencodes(selection.gencodes)
+    return words + link_words(selection.compiler.toolkit) if link else words
+
+
+def link_words(toolkit: Toolkit | None) -> list[str]:
+    """What nvcc needs to compile and link a shared library with this toolkit.
+
+    The packages keep their libraries in ``lib``, where nvcc does not look by
+    itself; and a shared library wants position-independent host code.
+    """
+    folders = [f"-L{folder}" for folder in toolkit.lib] if toolkit is not None else []
+    return folders if os.name == "nt" else ["-Xcompiler=-fPIC", *folders]
+
+
+def torch_list(selection: Selection) -> str:
+    """The value of TORCH_CUDA_ARCH_LIST."""
+    return render_arch_list(selection.targets)
+
+
+def cmake_list(selection: Selection) -> str:
+    """The value of CMAKE_CUDA_ARCHITECTURES: each with ``-real`` or ``-virtual``."""
+    return ";".join(_cmake_name(target) for target in selection.targets)
+
+
+def _cmake_name(target: Arch) -> str:
+    return f"{target.number}-{'virtual' if target.is_virtual else 'real'}"
+
+
+def _exports(selection: Selection) -> Iterable[str]:
+    values = {"TORCH_CUDA_ARCH_LIST": torch_list(selection), "CUDAARCHS": cmake_list(selection)}
+    toolkit = selection.compiler.toolkit
+    if toolkit is not None:
+        values |= {"CUDA_HOME": toolkit.root, "CUDACXX": toolkit.nvcc}
+    return (f"export {name}={shlex.quote(value)}" for name, value in values.items())
+
+
+def flags_document(selection: Selection, *, link: bool = False) -> dict[str, object]:
+    """The selection as what ``--format json`` prints; its schema ships beside."""
+    toolkit = selection.compiler.toolkit
+    choices = [
+        {
+            "flag": choice.gencode.flag,
+            "virtual": str(choice.gencode.virtual),
+            "code": str(choice.gencode.code),
+            "target": str(choice.gencode.target),
+            "reason": choice.reason,
+        }
+        for choice in selection.choices
+    ]
+    return {
+        "schema": SCHEMA,
+        "source": selection.source,
+        "gencodes": choices,
+        "inherited": [gencode.flag for gencode in selection.inherited],
+        "targets": [str(target) for target in selection.targets],
+        "nvcc": " ".join(nvcc_words(selection, link=link)),
+        "torch": torch_list(selection),
+        "cmake": cmake_list(selection),
+        "cuda": str(selection.compiler.version),
+        "toolkit": encode(toolkit),
+        "warnings": list(selection.warnings),
+        "notes": list(selection.notes),
+    }
+
+
+def render_reasons(selection: Selection) -> str:
+    """One line for each gencode, with why it is there."""
+    width = max(len(str(choice.gencode.target)) for choice in selection.choices)
+    lines = [f"{c.gencode.target!s:<{width}}  {c.reason}" for c in selection.choices]
+    lines += [
+        f"{g.target!s:<{width}}  added by NVCC_PREPEND_FLAGS or NVCC_APPEND_FLAGS"
+        for g in selection.inherited
+    ]
+    head = f"Asked for by {selection.source}; decided by {selection.compiler.origin}."
+    return "\n".join([head, *lines])
+
+
+def torch_refuses(selection: Selection) -> tuple[str, ...]:
+    """The targets that torch's own parser of TORCH_CUDA_ARCH_LIST does not take.
+
+    torch 2.14 knows no ``f``, and neither 8.8 nor 10.1; archbuild reads them.
+    """
+    unknown = {(8, 8), (10, 1)}
+    refused = (
+        target
+        for target in selection.targets
+        if target.suffix is Suffix.FAMILY
+        or (target.capability.major, target.capability.minor) in unknown
+    )
+    return tuple(dict.fromkeys(target.dotted for target in refused))

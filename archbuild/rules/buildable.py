@@ -1,0 +1,85 @@
+"""Whether an nvcc can build a target, and what would serve where it can't."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from archbuild.errors import UnsupportedTargetError
+from archbuild.facts.architectures import RENAMED
+from archbuild.facts.toolkits import TOOLKITS, toolkits_that_build
+from archbuild.model.arch import Arch, Stage, Suffix
+from archbuild.rules.reach import nearest_real, nearest_virtual
+from archbuild.rules.request import Compiler
+
+
+def current_name(target: Arch, compiler: Compiler) -> Arch:
+    """The target under the number which this nvcc has for its chip: 10.1 is 11.0 in CUDA 13.
+
+    Args:
+        target: Any target; all but those of a renamed chip come back as they are.
+        compiler: Decides which of the two numbers is known.
+    """
+    for row in RENAMED:
+        renamed = Arch(target.stage, row.new, target.suffix)
+        if target.capability == row.old and target not in compiler.archs:
+            return renamed if renamed in compiler.archs else target
+    return target
+
+
+def require_buildable(target: Arch, wanted: str, compiler: Compiler) -> None:
+    """Refuse a target that was asked for and that this nvcc can't build.
+
+    Args:
+        target: What was asked for.
+        wanted: Where, for the message: ``8.9 in --arch``.
+        compiler: What has to build it.
+
+    Raises:
+        UnsupportedTargetError: Naming the nearest target that would serve, and
+            the toolkits that could build this one.
+    """
+    if target in compiler.archs or target.stage is Stage.LTO:
+        return
+    advice = tuple(_renamed(target, compiler)) or (
+        *_nearest(target, compiler),
+        toolkit_cure(target),
+    )
+    message = f"{compiler.origin} cannot build {target} ({wanted})."
+    raise UnsupportedTargetError(message, " ".join(advice))
+
+
+def toolkit_cure(target: Arch) -> str:
+    """Which CUDA releases build a target, as one sentence."""
+    versions = toolkits_that_build(target.real if target.is_virtual else target)
+    if not versions:
+        return f"No CUDA release known to archbuild builds {target}; is it a misprint?"
+    first, last = versions[0], versions[-1]
+    if last == TOOLKITS[-1].version:
+        return f"{target.dotted} needs CUDA {first} or newer."
+    if first == TOOLKITS[0].version:
+        return f"{target.dotted} needs CUDA {last} or older."
+    return f"{target.dotted} needs CUDA {first} to {last}."
+
+
+def _renamed(target: Arch, compiler: Compiler) -> Iterable[str]:
+    for row in RENAMED:
+        old = Arch(target.stage, row.old, target.suffix)
+        if target.capability == row.new and old in compiler.archs:
+            yield (
+                f"Before CUDA {row.since} this chip ({row.chip}) is called {row.old}: "
+                f"ask for {old.dotted}, or use CUDA {row.since} or newer."
+            )
+
+
+def _nearest(target: Arch, compiler: Compiler) -> Iterable[str]:
+    if target.suffix is not Suffix.PLAIN:
+        return
+    device = target.capability
+    near = nearest_real(compiler.archs, device) if target.is_real else None
+    below = nearest_virtual(compiler.archs, device)
+    if near is not None:
+        yield f"{near.dotted} is the nearest that would serve: {near} runs on {device} devices."
+    elif below is not None:
+        yield (
+            f"PTX would serve: with {below.dotted}+PTX the driver compiles it on {device} devices."
+        )

@@ -1,0 +1,68 @@
+"""Which host compiler nvcc is told to use, and whether it takes that one."""
+
+from __future__ import annotations
+
+import shlex
+
+from archbuild.errors import BuildError
+from archbuild.model.host import HostCompiler, HostLimits
+from archbuild.model.machine import Machine
+from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_variable
+
+_WRAPPERS = ("ccache", "sccache", "distcc", "icecc")
+
+
+def named_host_compiler(own: NvccFlags, machine: Machine) -> str | None:
+    """The host compiler that somebody named for nvcc, the strongest word first.
+
+    ``-ccbin`` among the extension's flags; the same in NVCC_APPEND_FLAGS or
+    NVCC_PREPEND_FLAGS; NVCC_CCBIN; CXX, which compiles the other sources; CC.
+    torch would check CXX and hand CC to nvcc.
+
+    Args:
+        own: The extension's own nvcc flags.
+        machine: With the variables.
+
+    Returns:
+        A command or path; None where nvcc chooses by itself.
+    """
+    if own.ccbin is not None:
+        return own.ccbin
+    for name in ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS"):
+        ccbin = parse_nvcc_variable(machine.variable(name), name).ccbin
+        if ccbin is not None:
+            return ccbin
+    for name in ("NVCC_CCBIN", "CXX", "CC"):
+        command = _compiler_word(machine.variable(name))
+        if command is not None:
+            return command
+    return None
+
+
+def _compiler_word(value: str | None) -> str | None:
+    """The compiler in ``ccache g++ -m64``, without wrappers and options."""
+    words = shlex.split(value) if value else []
+    compilers = [w for w in words if w.rsplit("/", 1)[-1] not in _WRAPPERS]
+    return compilers[0] if compilers else None
+
+
+def check_host_compiler(host: HostCompiler, limits: HostLimits, toolkit: str) -> None:
+    """Refuse a host compiler that is newer than nvcc takes, before anything is compiled.
+
+    Args:
+        host: The compiler that nvcc would call.
+        limits: Of the toolkit's ``crt/host_config.h``.
+        toolkit: For the message, ``CUDA 13.0``.
+
+    Raises:
+        BuildError: With both versions and the cure.
+    """
+    limit = {"gcc": limits.gcc, "clang": limits.clang}.get(host.family)
+    if host.major is None or limit is None or host.major <= limit:
+        return
+    raise BuildError(
+        f"{host.command} is {host.family} {host.major}; {toolkit} takes {host.family} {limit} "
+        f"at most ({limits.source}).",
+        f"Install {host.family} {limit} or older and name it: "
+        f"CXX={'g++' if host.family == 'gcc' else 'clang++'}-{limit}, or NVCC_CCBIN.",
+    )

@@ -1,0 +1,138 @@
+"""Where a build's wanted architectures come from, and which nvcc answers for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from archbuild.errors import NoToolkitError
+from archbuild.facts.toolkits import find_toolkit_row
+from archbuild.model.arch import Arch
+from archbuild.model.machine import Machine, Toolkit
+from archbuild.model.version import CudaVersion
+
+DETECTED = "the GPUs of this machine"
+TORCH = "what the installed torch holds"
+NVCC = "nvcc's all-major"
+
+_TYPED = ("ARCHBUILD_ARCHS", "TORCH_CUDA_ARCH_LIST")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, and by what.
+
+    Args:
+        source: The option, the variable, the table, or what was detected.
+        text: The architecture list as typed; None: nothing was typed.
+        passed_over: Other sources that also named a list, and lost.
+    """
+
+    source: str
+    text: str | None = None
+    passed_over: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """The nvcc that decides what can be built, or the table that stands for it.
+
+    Args:
+        version: Its CUDA version.
+        archs: Every architecture it takes, real and virtual.
+        origin: For people: ``nvcc 13.0 (/path/to/nvcc)``.
+        toolkit: None where the table stands for an nvcc.
+    """
+
+    version: CudaVersion
+    archs: frozenset[Arch]
+    origin: str
+    toolkit: Toolkit | None = None
+
+
+def choose_request(
+    machine: Machine, *, option: str | None = None, config: str | None = None
+) -> Request:
+    """The request that wins: option, variables, pyproject, GPUs, torch, nvcc.
+
+    Args:
+        machine: With its variables, GPUs and torch.
+        option: The value of ``--arch``, or an argument.
+        config: ``archs`` of ``[tool.archbuild]``, joined with ``;``.
+    """
+    typed = [
+        ("--arch", option),
+        *((name, machine.variable(name)) for name in _TYPED),
+        ("[tool.archbuild] archs", config),
+    ]
+    named = [(source, text) for source, text in typed if text is not None]
+    if named:
+        (source, text), *losers = named
+        others = tuple(f"{name}={value}" for name, value in losers if value != text)
+        return Request(source, text, others)
+    if any(gpu.capability is not None for gpu in machine.gpus):
+        return Request(DETECTED)
+    torch = machine.torch
+    if torch is not None and torch.cuda is not None and torch.archs:
+        return Request(TORCH)
+    return Request(NVCC)
+
+
+def needs_gpus(
+    variables: Mapping[str, str], *, option: str | None = None, config: str | None = None
+) -> bool:
+    """Whether the GPUs have to be asked: a typed list without ``native`` needs none.
+
+    Args:
+        variables: The environment.
+        option: The value of ``--arch``, or an argument.
+        config: ``archs`` of ``[tool.archbuild]``.
+    """
+    typed = [option, config, *(variables.get(name) for name in _TYPED)]
+    added = [variables.get(name) for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
+    native = any("native" in text.lower() for text in (*typed, *added) if text)
+    return native or not any(text and text.strip() for text in typed)
+
+
+def needs_torch_archs(
+    machine: Machine, *, option: str | None = None, config: str | None = None
+) -> bool:
+    """Whether torch has to be asked for its architectures (about two seconds)."""
+    torch = machine.torch
+    if torch is None or torch.cuda is None or torch.archs is not None:
+        return False
+    return choose_request(machine, option=option, config=config).source == NVCC
+
+
+def choose_compiler(machine: Machine, cuda: CudaVersion | None = None) -> Compiler:
+    """The nvcc of the machine, or the table for a CUDA version.
+
+    Args:
+        machine: Its first toolkit is taken.
+        cuda: ``--cuda X.Y``: the table's row instead of any nvcc here.
+
+    Raises:
+        NoToolkitError: If there is neither an nvcc nor a version with a row.
+    """
+    if cuda is None and machine.toolkit is not None:
+        toolkit = machine.toolkit
+        origin = f"nvcc {toolkit.version} ({toolkit.nvcc})"
+        return Compiler(toolkit.version, frozenset(toolkit.archs), origin, toolkit)
+    torch = machine.torch
+    version, named_by = cuda, "--cuda"
+    if version is None and torch is not None:
+        version, named_by = torch.cuda, f"torch {torch.version}"
+    if version is None:
+        reason = machine.absence("toolkit") or "no nvcc was found"
+        raise NoToolkitError(
+            f"There is no CUDA Toolkit here: {reason}.",
+            'Install one with: pip install "archbuild[cu130]" (or name a version: --cuda 13.0)',
+        )
+    row = find_toolkit_row(version)
+    if row is None:
+        raise NoToolkitError(
+            f"There is no nvcc here, and the table has no CUDA {version}.",
+            'Install a toolkit: pip install "archbuild[cu130]"',
+        )
+    archs = frozenset(row.archs) | frozenset(arch.virtual for arch in row.archs)
+    return Compiler(version, archs, f"the table for CUDA {version} (from {named_by})")
