@@ -80,14 +80,14 @@ TOOLKITS = (
     *_releases(_CUDA_11_0, "11.0:9:9", verified=False),
     *_releases(_CUDA_11_1, "11.1:10:10 11.2:10:11 11.3:10:11", verified=False),
     *_releases(_CUDA_11_4, "11.4:11:12 11.5:11:12 11.6:11:13", verified=False),
-    *_releases(_CUDA_11_4, "11.7:11:14"),
-    *_releases(_CUDA_11_8, "11.8:11:15"),
-    *_releases(_CUDA_12_0, "12.0:12:15 12.1:12:16 12.2:12:17 12.3:12:17"),
-    *_releases(_CUDA_12_0, "12.4:13:18 12.5:13:18 12.6:13:19"),
-    *_releases(_CUDA_12_8, "12.8:14:20"),
-    *_releases(_CUDA_12_9, "12.9:14:20"),
-    *_releases(_CUDA_13_0, "13.0:15:21 13.1:15:22 13.2:15:22 13.3:15:22"),
-    *_releases(_CUDA_13_4, "13.4:16:23 13.5:16:23"),
+    *_releases(_CUDA_11_4, "11.7:11:13"),
+    *_releases(_CUDA_11_8, "11.8:11:14"),
+    *_releases(_CUDA_12_0, "12.0:12:14 12.1:12:15 12.2:12:16 12.3:12:16"),
+    *_releases(_CUDA_12_0, "12.4:13:17 12.5:13:17 12.6:13:18"),
+    *_releases(_CUDA_12_8, "12.8:14:19"),
+    *_releases(_CUDA_12_9, "12.9:14:19"),
+    *_releases(_CUDA_13_0, "13.0:15:20 13.1:15:21 13.2:15:21 13.3:15:21"),
+    *_releases(_CUDA_13_4, "13.4:16:22 13.5:16:22"),
 )
 
 _BY_VERSION = {row.version: row for row in TOOLKITS}

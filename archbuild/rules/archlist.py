@@ -54,6 +54,8 @@ _NUMBER = re.compile(
 )
 _KIND = re.compile(r"(?P<number>.+)-(?P<kind>real|virtual)")
 _LOOKS_NUMERIC = re.compile(r"(sm|compute|lto|cc)?[-_]?\d+([.]\d*)?[a-z]?(-real|-virtual)?(\+ptx)?")
+_OLDEST_MAJOR = 2  # 1.x ended with CUDA 6.5, and 12 is not meant to be 1.2
+_MOST_WORDS = 12  # beyond that nobody looks for names among the words
 
 
 def parse_arch_list(text: str, where: str = "the architecture list") -> tuple[ArchItem, ...]:
@@ -129,11 +131,35 @@ def _read_piece(piece: str, where: str) -> Iterator[ArchItem]:
             yield item
             return
         if not all(_looks_simple(word) or _read_name(word, where) for word in words):
-            error = advice.broken_name(whole, words, where)
-            if error is not None:
-                raise error
+            _refuse_piece(words, where)
     for word in words:
         yield _read_item(word, where)
+
+
+def _refuse_piece(words: list[str], where: str) -> None:
+    """Blame the whole piece where its words would make no sense one by one."""
+    whole = " ".join(words)
+    groups = _groups(words, where) if len(words) <= _MOST_WORDS else None
+    error = (
+        advice.missing_separators(whole, groups, where)
+        if groups
+        else advice.misspelt_product(whole, where)
+    )
+    if error is not None:
+        raise error
+
+
+def _groups(words: list[str], where: str) -> list[str] | None:
+    """These words as items, the longest names first; None where they are none."""
+    if not words:
+        return []
+    for count in range(len(words), 0, -1):
+        head = " ".join(words[:count])
+        if _looks_simple(head) or _read_name(head, where):
+            rest = _groups(words[count:], where)
+            if rest is not None:
+                return [head, *rest]
+    return None
 
 
 def _looks_simple(word: str) -> bool:
@@ -176,13 +202,13 @@ def _read_number(text: str, where: str) -> ArchItem | None:
 
 
 def _capability(digits: str, text: str, where: str) -> ComputeCapability:
-    """The last digit is the minor; a number below 20 is a major by itself."""
+    """The last digit is the minor; a number below 20 may be a major by itself."""
     major, dot, minor = digits.partition(".")
     if not dot:
         major, minor = digits[:-1], digits[-1]
-    if digits.startswith("0"):
+    if digits.startswith("0") or (dot and int(major) < _OLDEST_MAJOR):
         raise advice.no_such_number(text, where)
-    if not dot and int(digits) < 20:
+    if not dot and int(digits) < 10 * _OLDEST_MAJOR:
         raise advice.bare_major(digits, text, where)
     return ComputeCapability(int(major), int(minor))
 

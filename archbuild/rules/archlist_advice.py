@@ -9,12 +9,11 @@ from difflib import get_close_matches
 
 from archbuild.errors import ArchListError
 from archbuild.facts.architectures import CAPABILITIES, GENERATIONS
-from archbuild.facts.products import Product, find_product, similar_products
+from archbuild.facts.products import Product, similar_products
 from archbuild.model.arch import Arch
 
 _FORMS = "Write 9.0 or sm_90 for SASS, compute_90 for PTX, 9.0+PTX for both."
 _AMD = re.compile(r"gfx\d+[0-9a-f]*(:.*)?")
-_WORDS_IN_A_NAME = 10  # no product's name has more
 _QUOTED = 60  # characters of a bad piece that are shown
 
 
@@ -58,8 +57,8 @@ def pointless_ptx(text: str, real: Arch, *, is_virtual: bool, where: str) -> Arc
 
 
 def no_such_number(text: str, where: str) -> ArchListError:
-    """A number with a zero in front."""
-    return _error(text, where, "is no architecture: a number never begins with 0", _FORMS)
+    """A number with a zero in front, or of 1.x."""
+    return _error(text, where, "is no architecture: their numbers begin with 2.0", _FORMS)
 
 
 def bare_major(digits: str, text: str, where: str) -> ArchListError:
@@ -83,14 +82,16 @@ def ambiguous(text: str, product: Product, where: str) -> ArchListError:
     return _error(text, where, wrong, cure)
 
 
-def broken_name(whole: str, words: list[str], where: str) -> ArchListError | None:
-    """Several words which make no sense one by one; None where nothing helps."""
-    wrong = "is no product, and its words are no list of architectures"
-    for i in range(1, min(len(words), _WORDS_IN_A_NAME)):
-        first, rest = " ".join(words[:i]), " ".join(words[i:])
-        if find_product(first) or find_product(rest):
-            return _error(whole, where, wrong, f"Put a ; between: {_quote(f'{first}; {rest}')}.")
+def missing_separators(whole: str, groups: list[str], where: str) -> ArchListError:
+    """Several items with blanks where separators belong."""
+    wrong = "is no product, and the names in it are not separated"
+    return _error(whole, where, wrong, f"Put ; between them: {_quote('; '.join(groups))}.")
+
+
+def misspelt_product(whole: str, where: str) -> ArchListError | None:
+    """A name of several words that is nearly a product's; None where none is near."""
     similar = similar_products(whole)
+    wrong = "is no product that is known, and no list of architectures"
     return _error(whole, where, wrong, _did_you_mean(similar)) if similar else None
 
 
