@@ -1,0 +1,151 @@
+"""Everything known about this machine as one value, which can be saved and read again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from archbuild.errors import RecordError, UnreadableError
+from archbuild.model.machine import VARIABLES, Absence, Machine, Toolkit, TorchBuild
+from archbuild.model.record import parse_machine, render_machine
+from archbuild.probe.cuobjdump import find_cuobjdump
+from archbuild.probe.gpu_join import GpuView
+from archbuild.probe.gpus import query_gpus
+from archbuild.probe.places import this_processor
+from archbuild.probe.toolkits import find_toolkits
+from archbuild.probe.torch_build import find_torch
+
+# A record of a thousand GPUs has less than a megabyte; a larger file is something else.
+_RECORD_LIMIT = 16 << 20
+
+
+@dataclass(frozen=True)
+class _Software:
+    """What is installed to build with."""
+
+    toolkits: tuple[Toolkit, ...] = ()
+    cuobjdump: str | None = None
+    torch: TorchBuild | None = None
+    absences: tuple[Absence, ...] = ()
+
+
+def query_machine(
+    *,
+    environ: Mapping[str, str] | None = None,
+    gpus: bool = True,
+    toolkit: str | None = None,
+    toolkits: bool = True,
+    torch: bool = True,
+) -> Machine:
+    """Ask this machine, but for what the caller has no use for.
+
+    Args:
+        environ: The environment variables; None: this process's.
+        gpus: Whether to ask for GPUs and driver.
+        toolkit: The folder of a toolkit that comes first.
+        toolkits: Whether to look for toolkits and cuobjdump.
+        torch: Whether to look for torch.
+
+    Returns:
+        The machine; what is missing is None or empty, with its reason.
+
+    Raises:
+        UsageError: If ``toolkit`` is no folder of a toolkit.
+        ToolError: If the nvcc in ``toolkit`` does not work.
+    """
+    env = os.environ if environ is None else environ
+    views: list[GpuView] = []
+    # This mostly waits. It is no daemon: on an interrupt it still ends what it started.
+    question = threading.Thread(target=lambda: views.append(query_gpus(environ=env)))
+    if gpus:
+        question.start()
+    try:
+        software = _find_software(env, toolkit, toolkits=toolkits, torch=torch)
+    finally:
+        if gpus:
+            question.join()
+    return _join(views[0] if views else GpuView(), software, env)
+
+
+def _find_software(
+    env: Mapping[str, str], explicit: str | None, *, toolkits: bool, torch: bool
+) -> _Software:
+    build, no_torch = find_torch() if torch else (None, ())
+    if not toolkits:
+        return _Software(torch=build, absences=no_torch)
+    found, absences = find_toolkits(environ=env, torch=build, explicit=explicit)
+    cuobjdump, note = find_cuobjdump(found, environ=env)
+    notes = (note,) if note else ()
+    return _Software(found, cuobjdump, build, (*absences, *notes, *no_torch))
+
+
+def _join(view: GpuView, software: _Software, env: Mapping[str, str]) -> Machine:
+    return Machine(
+        system=sys.platform,
+        processor=this_processor(),
+        python=".".join(map(str, sys.version_info[:3])),
+        gpus=view.gpus,
+        driver=view.driver,
+        toolkits=software.toolkits,
+        torch=software.torch,
+        cuobjdump=software.cuobjdump,
+        variables=tuple((name, env[name]) for name in VARIABLES if name in env),
+        absences=(*view.absences, *software.absences),
+    )
+
+
+def read_machine(path: str | Path) -> Machine:
+    """Read a machine that :func:`write_machine` saved.
+
+    Raises:
+        RecordError: If the file is not there, cannot be read, is no record,
+            or is of a newer archbuild.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(_RECORD_LIMIT + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RecordError(f"{path} cannot be read: {reason}.", _ADVICE) from None
+    if len(data) > _RECORD_LIMIT:
+        raise RecordError(f"{path} is too large for a machine record.", _ADVICE)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise RecordError(f"{path} is no machine record: it is no text.", _ADVICE) from None
+    return parse_machine(text, str(path))
+
+
+_ADVICE = "Write one with: archbuild gpus --save FILE"
+
+
+def write_machine(machine: Machine, path: str | Path) -> None:
+    """Save a machine; a file that is there stays whole until the new one is.
+
+    Raises:
+        UnreadableError: If the file cannot be written.
+    """
+    text = render_machine(machine)
+    try:
+        _write(Path(path).resolve(), text.encode("utf-8", "surrogateescape"))
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UnreadableError(
+            f"{path} cannot be written: {reason}.", "Name a file in a folder that you may write to."
+        ) from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)  # A pipe or a terminal, which nothing can take the place of.
+        return
+    half = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        half.write_bytes(data)
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
