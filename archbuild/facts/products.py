@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 
 from archbuild.model.arch import ComputeCapability
 
@@ -132,6 +132,8 @@ PRODUCTS = (
     *_rows("11.0", "Jetson Thor, Jetson AGX Thor, Jetson T4000, Jetson T5000, Thor"),
 )
 
+# By its path: importlib.resources takes longer to import than this to be read.
+_TABLE = Path(__file__).with_name("pci_cc.tsv")
 _OWN_NAMES = frozenset(row.name for row in PRODUCTS)
 _LONGEST = 100  # characters; no name has more, and the search for likeness is slow
 _SEPARATORS = re.compile(r"[\s\-_/().,®™]+")
@@ -204,7 +206,7 @@ def _is_product_line(name: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _pci_rows() -> dict[int, PciRow]:
-    text = files("archbuild.facts").joinpath("pci_cc.tsv").read_text(encoding="ascii")
+    text = _TABLE.read_text(encoding="ascii")
     lines = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
     capabilities: dict[str, ComputeCapability] = {}
     rows = {}
