@@ -41,9 +41,8 @@ nox.options.error_on_external_run = True
 GROUPS = nox.project.load_toml("pyproject.toml")["dependency-groups"]
 
 # What the caller's shell says about toolkits and architectures must not decide here.
-CLEAN = {
-    name: None
-    for name in (
+CLEAN: dict[str, str | None] = dict.fromkeys(
+    (
         "ARCHBUILD_ARCHS",
         "ARCHBUILD_VERIFY",
         "CUDACXX",
@@ -54,7 +53,7 @@ CLEAN = {
         "PYTHONPATH",
         "TORCH_CUDA_ARCH_LIST",
     )
-}
+)
 
 
 def tool_folders() -> Path:

@@ -106,7 +106,11 @@ def CUDAExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) 
 
 
 if TYPE_CHECKING:
-    _TorchBuildExtension = Any
+
+    class _TorchBuildExtension:  # torch has no types that setuptools' ones would fit
+        def __getattr__(self, name: str) -> Any: ...
+        def build_extensions(self) -> None: ...
+        def build_extension(self, ext: Any) -> None: ...
 else:
     _TorchBuildExtension = _torch.BuildExtension
 
@@ -142,7 +146,7 @@ class BuildExtension(_TorchBuildExtension):
         if plan is None or self._cuobjdump is None:
             return
         try:
-            self._verify(ext, plan)
+            self._verify(ext, plan, self._cuobjdump)
         except ArchbuildError:
             Path(self.get_ext_fullpath(ext.name)).unlink(missing_ok=True)
             raise
@@ -163,7 +167,7 @@ class BuildExtension(_TorchBuildExtension):
                 extension.library_dirs.append(str(links))
         self._cuobjdump = _require_cuobjdump(chosen.machine)
         if self._cuobjdump is not None:
-            _prove(toolkit, self._plans.values(), self._cuobjdump, chosen.machine)
+            _prove(toolkit, list(self._plans.values()), self._cuobjdump, chosen.machine)
         # The host compiler was held against this very toolkit; torch's table is of 2025.
         with variables({"TORCH_DONT_CHECK_COMPILER_ABI": "1"}):
             yield
@@ -186,17 +190,17 @@ class BuildExtension(_TorchBuildExtension):
         extension.extra_compile_args = {name: list(flags) for name, flags in plan.args.items()}
         return plan
 
-    def _verify(self, ext: Any, plan: ExtensionPlan) -> None:
+    def _verify(self, ext: Any, plan: ExtensionPlan, cuobjdump: str) -> None:
         objects = _objects(ext.sources, self.compiler, self.build_temp)
         pairs = [(s, o) for s, o in zip(ext.sources, objects, strict=True) if is_cuda_source(s)]
         lacks = [
-            find_lack(obj, src, plan.object_targets, self._cuobjdump, relocatable=plan.relocatable)
+            find_lack(obj, src, plan.object_targets, cuobjdump, relocatable=plan.relocatable)
             for src, obj in pairs
             if obj.exists()
         ]
         refuse([lack for lack in lacks if lack], f"{ext.name}, compiled")
         library = Path(self.get_ext_fullpath(ext.name))
-        lack = find_lack(library, library.name, plan.library_targets, self._cuobjdump)
+        lack = find_lack(library, library.name, plan.library_targets, cuobjdump)
         refuse([lack] if lack else [], f"{ext.name}, linked")
         _log.info("archbuild: %s holds %s", library.name, ", ".join(map(str, plan.library_targets)))
 

@@ -40,7 +40,7 @@ def load_torch_module(root: str | None) -> Any:
     """
     with variables({"CUDA_HOME": root} if root is not None else {}):
         __import__(_MODULE)
-    module = sys.modules[_MODULE]
+    module: Any = sys.modules[_MODULE]
     if not module.IS_HIP_EXTENSION:
         module.CUDA_HOME = root
     return module

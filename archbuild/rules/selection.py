@@ -12,6 +12,7 @@ from archbuild.model.gencode import Gencode
 from archbuild.model.machine import Gpu, Machine
 from archbuild.rules.archlist import ArchItem, Word, parse_arch_list
 from archbuild.rules.buildable import current_name, require_buildable, toolkit_cure
+from archbuild.rules.expectation import images_of_word
 from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_variable
 from archbuild.rules.reach import Reach, best_reach, nearest_real, nearest_virtual
 from archbuild.rules.request import DETECTED, NVCC, TORCH, Compiler, Request
@@ -196,12 +197,7 @@ def _word(word: Word, reason: str, machine: Machine, compiler: Compiler) -> _Dra
                 'Name the architectures instead, such as --arch "8.6;9.0+PTX"',
             )
         return _gpus(machine.gpus, compiler)
-    plain = sorted(a for a in compiler.archs if a.is_real and a.suffix is Suffix.PLAIN)
-    majors: dict[int, Arch] = {}
-    for arch in plain:
-        majors.setdefault(arch.capability.major, arch)
-    real = plain if word is Word.ALL else list(majors.values())
-    tail = majors[max(majors)].virtual
+    *real, tail = images_of_word(word, compiler.archs)
     return _Draft((*((arch, reason) for arch in real), (tail, f"{reason}: PTX for newer GPUs")))
 
 

@@ -39,6 +39,7 @@ def select_archs(
     cuda: CudaVersion | None = None,
     config: Config | None = None,
     machine: Machine | None = None,
+    gpus: bool = False,
 ) -> Selected:
     """Decide what to build, asking the machine no more than the answer needs.
 
@@ -48,6 +49,7 @@ def select_archs(
         cuda: A CUDA version to plan for where no nvcc is at hand.
         config: What the project says.
         machine: A recorded machine instead of this one.
+        gpus: Ask for the GPUs also where the answer doesn't need them.
 
     Returns:
         The selection and the machine.
@@ -58,8 +60,8 @@ def select_archs(
     """
     config = config or Config()
     if machine is None:
-        gpus = needs_gpus(os.environ, option=arch, config=config.archs)
-        machine = query_machine(gpus=gpus, toolkit=toolkit)
+        asked = gpus or needs_gpus(os.environ, option=arch, config=config.archs)
+        machine = query_machine(gpus=asked, toolkit=toolkit)
         machine = with_torch_archs(machine, arch, config)
     compiler = choose_compiler(machine, cuda)
     request = choose_request(machine, option=arch, config=config.archs)

@@ -1,0 +1,10 @@
+"""``python -m archbuild``."""
+
+from __future__ import annotations
+
+import sys
+
+from archbuild.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
