@@ -58,9 +58,10 @@ def expect(
 def _images(item: ArchItem, machine: Machine, source: str) -> Iterable[Arch]:
     if item.word is None:
         return item.targets
-    if item.word is Word.NATIVE:
-        return (*item.targets, *_native(machine, source))
-    return (*item.targets, *_of_nvcc(item.word, machine, source))
+    if item.word is not Word.NATIVE:
+        return _of_nvcc(item.word, machine, source)
+    native = _native(machine, source)
+    return (*native, max(native).virtual) if item.ptx else native
 
 
 def _native(machine: Machine, source: str) -> list[Arch]:
@@ -76,7 +77,7 @@ def _of_nvcc(word: Word, machine: Machine, source: str) -> list[Arch]:
             f"{word.value} in {source} depends on the nvcc that built it, and there is none here.",
             "Name the architectures one by one.",
         )
-    return [*images_of_word(word, machine.toolkit.archs)]
+    return list(images_of_word(word, machine.toolkit.archs))
 
 
 def images_of_word(word: Word, archs: Iterable[Arch]) -> tuple[Arch, ...]:

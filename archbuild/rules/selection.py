@@ -153,9 +153,8 @@ def _typed(request: Request, machine: Machine, compiler: Compiler) -> _Draft:
 def _item(item: ArchItem, request: Request, machine: Machine, compiler: Compiler) -> _Draft:
     reason = f"{item.text} in {request.source}"
     if item.word is not None:
-        return _word(item.word, reason, machine, compiler).plus(
-            _Draft(tuple((target, reason) for target in item.targets))
-        )
+        draft = _word(item.word, reason, machine, compiler)
+        return draft.plus(_tail(draft)) if item.ptx and item.word is Word.NATIVE else draft
     drafts = [_target(target, item.text, reason, compiler) for target in item.targets]
     return _Draft().plus(*drafts)
 
