@@ -50,6 +50,7 @@ CLASSIC = ["sm_86", "compute_120", "sm_120"]
         ("units.a", True, [CLASSIC, RDC]),
         ("host_only.o", False, [CLASSIC]),
         ("empty_default.so", False, [["sm_75", *CLASSIC]]),
+        ("empty_only.so", True, [["sm_75"]]),
         ("lto.o", False, [["lto_90R"]]),
         ("classic.fatbin", False, [CLASSIC]),
         ("rdc.fatbin", False, [RDC]),

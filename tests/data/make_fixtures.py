@@ -117,6 +117,7 @@ def make_units(maker: Maker) -> None:
     maker.host_link("classic.so", "classic.o")
     maker.nvcc_link("classic_nvcc.so", "classic.o", *CLASSIC)
     maker.nvcc_link("empty_default.so", "classic.o")
+    maker.nvcc_link("empty_only.so", "plain.o")
     maker.nvcc_link("rdc.so", "rdc.o", *CLASSIC)
     maker.host_link("rdc_unlinked.so", "rdc.o")
     maker.host_link("mixed.so", "rdc.o", "classic.o")
@@ -172,6 +173,7 @@ RECORDED = (
     "classic.so",
     "classic_nvcc.so",
     "empty_default.so",
+    "empty_only.so",
     "rdc.so",
     "rdc_unlinked.so",
     "mixed.so",
