@@ -1,0 +1,115 @@
+"""Text from outside made safe to print, and fitted into columns.
+
+Names of files and kernels come from whoever made them: control characters,
+marks that turn the direction of writing and broken encodings are shown as
+escapes, and nothing in them is markup.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterator
+from enum import Enum
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+class Ink(Enum):
+    """A colour of the terminal, as the number that selects it."""
+
+    PLAIN = 0
+    BOLD = 1
+    RED = 31
+    GREEN = 32
+    YELLOW = 33
+
+
+def paint(text: str, ink: Ink, *, color: bool) -> str:
+    """The text in a colour, where colours are wanted."""
+    if not color or ink is Ink.PLAIN or not text:
+        return text
+    return f"\x1b[{ink.value}m{text}\x1b[0m"
+
+
+def escape(text: str) -> str:
+    r"""The text with everything that a terminal would obey spelled out.
+
+    Examples:
+        >>> escape("a\x1b[31mb\n")
+        'a\\x1b[31mb\\x0a'
+    """
+    return "".join(_spell(char) if _is_hidden(char) else char for char in text)
+
+
+def _is_hidden(char: str) -> bool:
+    return not " " <= char <= "~" and unicodedata.category(char) in _HIDDEN
+
+
+def _spell(char: str) -> str:
+    number = ord(char)
+    if number < 0x100:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def cells(text: str) -> int:
+    """Columns that a terminal needs: two for the wide letters of East Asia, none for accents."""
+    return len(text) if text.isascii() else sum(map(_cell, text))
+
+
+def _cell(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) == "Me":
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def shorten(text: str, width: int) -> str:
+    """The text in at most ``width`` columns, its middle left out where it is longer.
+
+    Examples:
+        >>> shorten("package/folder/library.so", 15)
+        'packag...ary.so'
+    """
+    if cells(text) <= width:
+        return text
+    if width <= 6:
+        return _first(text, width)
+    room = width - 3
+    tail = _first(text[::-1], (room + 1) // 2)[::-1]
+    return f"{_first(text, room - cells(tail))}...{tail}"
+
+
+def _first(text: str, width: int) -> str:
+    used = 0
+    for index, char in enumerate(text):
+        used += _cell(char)
+        if used > width:
+            return text[:index]
+    return text
+
+
+def pad(text: str, width: int) -> str:
+    """The text filled up with blanks to ``width`` columns."""
+    return text + " " * max(0, width - cells(text))
+
+
+def wrap(text: str, width: int, indent: str = "") -> list[str]:
+    """A paragraph in lines of at most ``width`` columns; long words are broken.
+
+    Args:
+        text: What to say; it is made safe here.
+        width: Columns, the indentation included.
+        indent: What every line after the first begins with.
+    """
+    lines = textwrap.wrap(escape(text), width, subsequent_indent=indent, break_on_hyphens=False)
+    return [piece for line in lines for piece in _split(line, width, indent)]
+
+
+def _split(line: str, width: int, indent: str) -> Iterator[str]:
+    """Break again where wide letters need more columns than textwrap counts."""
+    while cells(line) > width:
+        head = _first(line, width)
+        yield head
+        line = indent + line[len(head) :]
+    yield line
