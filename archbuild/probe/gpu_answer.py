@@ -142,7 +142,7 @@ def _explain(source: str, failed: dict[str, Any]) -> str:
     if source == NVML:
         return _explain_nvml(code, text, detail)
     if code is None:
-        return f"the driver's library did not load ({text}): {_NVML_CURES[_NO_LIBRARY]}"
+        return f"{text}: {_NVML_CURES[_NO_LIBRARY]}"
     cure = _CUDA_CURES.get(code, "read `dmesg` for what the driver says") if code else ""
     return f"cuInit of {detail or 'the driver'} gives error {code}: {cure}"
 
@@ -247,7 +247,7 @@ def read_smi(outcome: Outcome, fields: tuple[str, ...] = SMI_FIELDS) -> Answer:
         fields: What it was asked for, in this order.
     """
     if outcome.failure is Failure.NOT_FOUND:
-        return Answer(SMI, reason="nvidia-smi was not found on PATH; it comes with the driver")
+        return Answer(SMI, reason="not found on PATH; it comes with the driver")
     rows = [line.split(",", len(fields) - 1) for line in outcome.stdout.splitlines()]
     rows = [row for row in rows if len(row) == len(fields)]
     found = [dict(zip(fields, (cell.strip() for cell in row), strict=True)) for row in rows]
