@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from archbuild.build.extension_plan import ExtensionPlan, is_cuda_source, plan_extension
 from archbuild.build.link_folder import make_link_folder
 from archbuild.build.memory import cache_folder, fingerprint, is_remembered, remember
-from archbuild.build.torch_module import load_torch_module, variables
+from archbuild.build.torch_module import load_torch_module, put_ninja_on_path, variables
 from archbuild.build.verification import VerifyMode, find_lack, parse_verify_mode, refuse
 from archbuild.errors import ArchbuildError, BuildError
 from archbuild.model.gencode import render_gencodes
@@ -108,6 +108,7 @@ def CUDAExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) 
 if TYPE_CHECKING:
 
     class _TorchBuildExtension:  # torch has no types that setuptools' ones would fit
+        def __init__(self, *args: Any, **kwargs: Any) -> None: ...
         def __getattr__(self, name: str) -> Any: ...
         def build_extensions(self) -> None: ...
         def build_extension(self, ext: Any) -> None: ...
@@ -124,6 +125,10 @@ class BuildExtension(_TorchBuildExtension):
     """
 
     archs: str | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        put_ninja_on_path()
+        super().__init__(*args, **kwargs)
 
     def build_extensions(self) -> None:
         """Plan every CUDA extension, prove the toolchain, then let torch build.

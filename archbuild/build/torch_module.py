@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -44,3 +45,17 @@ def load_torch_module(root: str | None) -> Any:
     if not module.IS_HIP_EXTENSION:
         module.CUDA_HOME = root
     return module
+
+
+def put_ninja_on_path() -> None:
+    """Let torch find the ninja of this environment, also where it is not activated.
+
+    torch calls ``ninja`` by its name alone, and builds slowly without it.
+    """
+    if shutil.which("ninja"):
+        return
+    try:
+        import ninja  # noqa: PLC0415  (needed only here, and absent from many environments)
+    except ModuleNotFoundError:
+        return
+    os.environ["PATH"] = os.pathsep.join([ninja.BIN_DIR, os.environ.get("PATH", "")])

@@ -13,11 +13,13 @@ class HostCompiler:
         command: As it was named, or found.
         family: ``gcc`` or ``clang``; anything else is ``unknown``.
         major: Its major version; None where it did not say.
+        found: Whether there is such a program.
     """
 
     command: str
     family: str
     major: int | None
+    found: bool = True
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from archbuild.model.host import HostCompiler, HostLimits
 from archbuild.model.machine import Toolkit
-from archbuild.probe.process import run_limited
+from archbuild.probe.process import Failure, run_limited
 
 _LIMITS = {
     "gcc": re.compile(r"__GNUC__\s*>\s*(\d+)"),
@@ -26,6 +26,8 @@ def query_host_compiler(command: str, *, timeout: float = 5.0) -> HostCompiler:
     path = Path(command)
     asked = str(path / "g++") if path.is_dir() else command
     answer = run_limited([asked, "--version"], timeout=timeout)
+    if answer.failure is Failure.NOT_FOUND:
+        return HostCompiler(command, "unknown", None, found=False)
     first = answer.stdout.partition("\n")[0]
     if "clang" in first:
         family = "clang"

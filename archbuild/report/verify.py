@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -42,17 +43,23 @@ def _table(report: VerifyReport, width: int, *, color: bool) -> Iterator[str]:
     judged = [verdict for verdict in report.files if verdict.judged]
     others = [verdict for verdict in report.files if not verdict.judged]
     if judged:
-        names = [escape(verdict.path) for verdict in judged]
+        names = [escape(_short(report, verdict)) for verdict in judged]
         first = _name_width(names, report.targets, width)
         for band in _bands(report.targets, width - first):
-            yield from _band(judged, band, first, color=color)
+            rows = list(zip(names, judged, strict=True))
+            yield from _band(rows, band, first, color=color)
             yield ""
         yield from wrap(_LEGEND, width)
     for verdict in others:
-        yield from wrap(f"not judged: {verdict.path} ({verdict.note})", width, "  ")
+        yield from wrap(f"not judged: {_short(report, verdict)} ({verdict.note})", width, "  ")
     for verdict in judged:
         if verdict.note:
-            yield from wrap(f"{verdict.path}: {verdict.note}", width, "  ")
+            yield from wrap(f"{_short(report, verdict)}: {verdict.note}", width, "  ")
+
+
+def _short(report: VerifyReport, verdict: FileVerdict) -> str:
+    """The file's name without the folder that was verified."""
+    return verdict.path.removeprefix(f"{report.path.rstrip(os.sep)}{os.sep}")
 
 
 _LEGEND = (
@@ -82,12 +89,12 @@ def _bands(targets: Sequence[Arch], width: int) -> Iterator[list[Arch]]:
 
 
 def _band(
-    verdicts: Sequence[FileVerdict], band: Sequence[Arch], first: int, *, color: bool
+    rows: Sequence[tuple[str, FileVerdict]], band: Sequence[Arch], first: int, *, color: bool
 ) -> Iterator[str]:
     heads = _GAP.join(str(target) for target in band)
     yield paint(f"{pad('file', first)}{_GAP}{heads}", Ink.BOLD, color=color)
-    for verdict in verdicts:
-        line = pad(shorten(escape(verdict.path), first), first)
+    for name, verdict in rows:
+        line = pad(shorten(name, first), first)
         for target in band:
             held = target in verdict.present
             word = pad(_YES if held else _NO, len(str(target)))

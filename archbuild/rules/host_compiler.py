@@ -47,7 +47,7 @@ def _compiler_word(value: str | None) -> str | None:
 
 
 def check_host_compiler(host: HostCompiler, limits: HostLimits, toolkit: str) -> None:
-    """Refuse a host compiler that is newer than nvcc takes, before anything is compiled.
+    """Refuse a host compiler that is missing or newer than nvcc takes.
 
     Args:
         host: The compiler that nvcc would call.
@@ -57,6 +57,11 @@ def check_host_compiler(host: HostCompiler, limits: HostLimits, toolkit: str) ->
     Raises:
         BuildError: With both versions and the cure.
     """
+    if not host.found:
+        raise BuildError(
+            f"The host compiler {host.command} was not found, and nvcc needs one.",
+            "Install a C++ compiler, or name one: CXX=g++, NVCC_CCBIN.",
+        )
     limit = {"gcc": limits.gcc, "clang": limits.clang}.get(host.family)
     if host.major is None or limit is None or host.major <= limit:
         return
