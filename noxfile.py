@@ -147,3 +147,11 @@ def import_in_fresh_environment(session: nox.Session, home: Path, wheel: Path) -
     session.run(*pip, "--no-deps", str(wheel), external=True)
     said = "import axpy; print('imports beside torch alone:', axpy.__file__)"
     session.run(python, "-W", "error", "-c", said, external=True, env=CLEAN)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Every figure of the README, measured side by side."""
+    session.install(*TORCH, ".[build,cu130]")
+    session.run("python", "benchmarks/startup.py", env=CLEAN)
+    session.run("python", "benchmarks/axpy_build.py", env=CLEAN)
