@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from archbuild.model.arch import ComputeCapability
@@ -110,7 +110,9 @@ def _read_child(source: str, outcome: Outcome) -> Answer:
         complete = source == CUDA and failed.get("code") == _NO_DEVICE
         reason = _explain(source, failed)
     elif not complete:
-        reason = f"the process that asks it {outcome.reason or 'stopped before its end'}"
+        # What it printed is the answer, and no message.
+        why = replace(outcome, stdout="").reason
+        reason = f"the process that asks it {why or 'stopped before its end'}"
     return Answer(
         source,
         tuple(_gpu(device) for device in _all(records, "device")),
