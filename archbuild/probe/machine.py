@@ -131,7 +131,7 @@ def write_machine(machine: Machine, path: str | Path) -> None:
     """
     text = render_machine(machine)
     try:
-        _write(Path(path).resolve(), text.encode("utf-8", "surrogateescape"))
+        _write(Path(path).resolve(), text.encode())
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UnreadableError(

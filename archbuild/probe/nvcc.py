@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,9 +101,15 @@ def parse_version(text: str) -> tuple[CudaVersion, str] | None:
 def parse_archs(text: str) -> tuple[Arch, ...]:
     """What nvcc can build, from the allowed values of two options in ``--help``."""
     options = ("gpu-architecture", "gpu-code")
-    names = {name for option in options for name in _allowed_values(text, option)}
-    # Shorthands such as 'all' are values too, and LTO-IR is nothing a GPU runs.
-    return tuple(sorted(map(Arch.parse, filter(_SASS_OR_PTX.fullmatch, names))))
+    return sass_and_ptx(name for option in options for name in _allowed_values(text, option))
+
+
+def sass_and_ptx(names: Iterable[str]) -> tuple[Arch, ...]:
+    """The architectures among these names, each once and in order.
+
+    Shorthands such as ``all``, LTO-IR and names of a kind yet to come are passed by.
+    """
+    return tuple(sorted(map(Arch.parse, filter(_SASS_OR_PTX.fullmatch, set(names)))))
 
 
 def _allowed_values(text: str, option: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from archbuild.model.arch import Arch
 from archbuild.model.machine import Absence, TorchBuild
 from archbuild.model.version import CudaVersion
+from archbuild.probe.nvcc import sass_and_ptx
 from archbuild.probe.process import run_limited
 
 # Importing torch on a cold disk takes long.
@@ -100,10 +101,4 @@ def query_torch_archs(torch: TorchBuild, *, timeout: float = TIMEOUT) -> tuple[A
     match = re.search(r"^archs (.*)$", outcome.stdout, re.MULTILINE)
     if not outcome.ok or match is None:
         return None
-    return tuple(sorted(_archs(match[1])))
-
-
-def _archs(flags: str) -> Iterator[Arch]:
-    for name in flags.split():
-        if re.fullmatch(r"(?:sm|compute)_[1-9]\d{1,2}[af]?", name, re.ASCII):
-            yield Arch.parse(name)
+    return sass_and_ptx(match[1].split())
