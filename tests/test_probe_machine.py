@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from archbuild.errors import ArchbuildError, RecordError, UnreadableError, UsageError
 from archbuild.model.machine import Gpu, Machine
 from archbuild.model.record import MACHINE_SCHEMA
+from archbuild.probe import gpus
 from archbuild.probe import machine as module
 from archbuild.probe.machine import query_machine, read_machine, write_machine
 from tests.fake_nvcc import write_nvcc
@@ -51,8 +52,13 @@ def test_an_error_about_the_toolkit_waits_for_no_gpu(
 
 
 def test_what_is_not_asked_for_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("query_gpus", "find_toolkits", "find_cuobjdump", "find_torch"):
-        monkeypatch.setattr(module, name, lambda **_: pytest.fail("asked"))
+    for place, name in (
+        (gpus, "query_gpus"),
+        (module, "find_toolkits"),
+        (module, "find_cuobjdump"),
+        (module, "find_torch"),
+    ):
+        monkeypatch.setattr(place, name, lambda **_: pytest.fail("asked"))
     machine = query_machine(environ={}, gpus=False, toolkits=False, torch=False)
     assert machine == Machine(machine.system, machine.processor, machine.python)
     assert machine.python.count(".") == 2

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from archbuild.errors import RecordError, UnreadableError
 from archbuild.model.machine import VARIABLES, Absence, Machine, Toolkit, TorchBuild
-from archbuild.model.record import parse_machine, render_machine
 from archbuild.probe.cuobjdump import find_cuobjdump
-from archbuild.probe.gpu_join import GpuView
-from archbuild.probe.gpus import query_gpus
 from archbuild.probe.places import this_processor
 from archbuild.probe.toolkits import find_toolkits
 from archbuild.probe.torch_build import find_torch
+
+if TYPE_CHECKING:
+    from archbuild.probe.gpu_join import GpuView
 
 # A record of a thousand GPUs has less than a megabyte; a larger file is something else.
 _RECORD_LIMIT = 16 << 20
@@ -58,17 +60,25 @@ def query_machine(
         ToolError: If the nvcc in ``toolkit`` does not work.
     """
     env = os.environ if environ is None else environ
+    find = partial(_find_software, env, toolkit, toolkits=toolkits, torch=torch)
+    return _with_gpus(find, env) if gpus else _join(find(), env)
+
+
+def _with_gpus(find: Callable[[], _Software], env: Mapping[str, str]) -> Machine:
+    from archbuild.probe.gpus import query_gpus  # noqa: PLC0415 -- costs what it costs only here
+
     views: list[GpuView] = []
     # This mostly waits. It is no daemon: on an interrupt it still ends what it started.
     question = threading.Thread(target=lambda: views.append(query_gpus(environ=env)))
-    if gpus:
-        question.start()
+    question.start()
     try:
-        software = _find_software(env, toolkit, toolkits=toolkits, torch=torch)
+        software = find()
     finally:
-        if gpus:
-            question.join()
-    return _join(views[0] if views else GpuView(), software, env)
+        question.join()
+    view = views[0]
+    machine = _join(software, env)
+    absences = (*view.absences, *machine.absences)
+    return replace(machine, gpus=view.gpus, driver=view.driver, absences=absences)
 
 
 def _find_software(
@@ -83,18 +93,16 @@ def _find_software(
     return _Software(found, cuobjdump, build, (*absences, *notes, *no_torch))
 
 
-def _join(view: GpuView, software: _Software, env: Mapping[str, str]) -> Machine:
+def _join(software: _Software, env: Mapping[str, str]) -> Machine:
     return Machine(
         system=sys.platform,
         processor=this_processor(),
         python=".".join(map(str, sys.version_info[:3])),
-        gpus=view.gpus,
-        driver=view.driver,
         toolkits=software.toolkits,
         torch=software.torch,
         cuobjdump=software.cuobjdump,
         variables=tuple((name, env[name]) for name in VARIABLES if name in env),
-        absences=(*view.absences, *software.absences),
+        absences=software.absences,
     )
 
 
@@ -105,6 +113,8 @@ def read_machine(path: str | Path) -> Machine:
         RecordError: If the file is not there, cannot be read, is no record,
             or is of a newer archbuild.
     """
+    from archbuild.model.record import parse_machine  # noqa: PLC0415 -- costs 10 ms
+
     try:
         with Path(path).open("rb") as file:
             data = file.read(_RECORD_LIMIT + 1)
@@ -129,6 +139,8 @@ def write_machine(machine: Machine, path: str | Path) -> None:
     Raises:
         UnreadableError: If the file cannot be written.
     """
+    from archbuild.model.record import render_machine  # noqa: PLC0415 -- costs 10 ms
+
     text = render_machine(machine)
     try:
         _write(Path(path).resolve(), text.encode())

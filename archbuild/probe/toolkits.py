@@ -104,9 +104,8 @@ def _read_all(
     """The toolkits behind these candidates, each once however many ways lead to it."""
     env = nvcc_says.question_env(places.environ)
     ask: _Ask = partial(run_together, timeout=timeout, env=env)
-    located = _locate_all([c.nvcc for c in candidates], ask, places)
+    located, answers = _ask_all(list(dict.fromkeys(c.nvcc for c in candidates)), ask, places)
     roots = _roots(located.values())
-    answers = _ask_all([found.nvcc for found in roots.values()], ask)
     failures: list[Absence] = []
     led: dict[str, list[str]] = {}
     for candidate in candidates:
@@ -124,7 +123,8 @@ def _read_all(
     return toolkits, failures
 
 
-def _roots(located: Iterable[Location | str]) -> dict[str, Location]:
+def _roots(located: Iterable[Location | str | None]) -> dict[str, Location]:
+    """One location for each root, that of the first path which leads there."""
     roots: dict[str, Location] = {}
     for found in located:
         if isinstance(found, Location):
@@ -132,23 +132,37 @@ def _roots(located: Iterable[Location | str]) -> dict[str, Location]:
     return roots
 
 
-def _locate_all(paths: list[str], ask: _Ask, places: Places) -> dict[str, Location | str]:
-    """Where each truly lies, or why that cannot be told."""
-    found = {path: nvcc_says.locate_by_files(Path(path)) for path in paths}
-    unknown = [path for path, location in found.items() if location is None]
+def _ask_all(
+    paths: list[str], ask: _Ask, places: Places
+) -> tuple[dict[str, Location | str], dict[str, _Answer | str]]:
+    """Where each path leads, and what the nvccs there say; or why that cannot be told.
+
+    Those whose location the files tell are asked together with the dry runs of
+    the others; most often no nvcc is left to ask after that.
+    """
+    by_files = {path: nvcc_says.locate_by_files(Path(path)) for path in paths}
+    unknown = [path for path, location in by_files.items() if location is None]
+    known = [at.nvcc for at in _roots(by_files.values()).values()]
     commands = [nvcc_says.dryrun_command(path, windows=places.is_windows) for path in unknown]
-    located: dict[str, Location | str] = {p: at for p, at in found.items() if at is not None}
-    for path, outcome in zip(unknown, ask(commands), strict=True):
-        # It may end badly for want of a host compiler, and has told the root by then.
-        at = nvcc_says.parse_dryrun(path, outcome.stdout + outcome.stderr)
-        located[path] = at or nvcc_says.broken(outcome, "its --dryrun names no root")
-    return located
+    outcomes = ask(commands + _questions(known))
+    dryruns = dict(zip(unknown, outcomes, strict=False))
+    located = {path: at or _told(path, dryruns[path]) for path, at in by_files.items()}
+    rest = [at.nvcc for at in _roots(located.values()).values() if at.nvcc not in known]
+    answers = _answers(known, outcomes[len(unknown) :]) | _answers(rest, ask(_questions(rest)))
+    return located, answers
 
 
-def _ask_all(nvccs: list[str], ask: _Ask) -> dict[str, _Answer | str]:
-    """What each says of itself, or why it does not count."""
-    commands = [[nvcc, option] for nvcc in nvccs for option in ("--version", "--help")]
-    outcomes = ask(commands)
+def _told(path: str, dryrun: Outcome) -> Location | str:
+    # It may end badly for want of a host compiler, and has told the root by then.
+    location = nvcc_says.parse_dryrun(path, dryrun.stdout + dryrun.stderr)
+    return location or nvcc_says.broken(dryrun, "its --dryrun names no root")
+
+
+def _questions(nvccs: list[str]) -> list[list[str]]:
+    return [[nvcc, option] for nvcc in nvccs for option in ("--version", "--help")]
+
+
+def _answers(nvccs: list[str], outcomes: tuple[Outcome, ...]) -> dict[str, _Answer | str]:
     pairs = zip(outcomes[::2], outcomes[1::2], strict=True)
     return {nvcc: _answer(*pair) for nvcc, pair in zip(nvccs, pairs, strict=True)}
 
