@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -249,6 +250,44 @@ def test_a_variable_that_leads_nowhere(tmp_path: Path, value: str, reason: str) 
     found, reasons = find(places)
     assert [t.found_by for t in found] == [("/usr/local",)]
     assert reasons["CUDA_HOME"].startswith(reason.format(tmp=tmp_path))
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[None]:
+    """Access rights count for root as well."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a toolkit into which nobody may look."""
+    write_nvcc(tmp_path / "closed" / "bin" / "nvcc")
+    (tmp_path / "closed").chmod(0)
+    yield tmp_path / "closed"
+    (tmp_path / "closed").chmod(0o700)
+
+
+@pytest.mark.usefixtures("closed", "unprivileged")
+def test_a_folder_that_cannot_be_read(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    env = {"CUDA_HOME": folder / "cuda", "CONDA_PREFIX": folder, "PATH": folder / "bin"}
+    found, reasons = find(surroundings(tmp_path, folder, **env))
+    assert found == ()
+    assert reasons["CUDA_HOME"] == f"CUDA_HOME={folder}/cuda cannot be read: Permission denied"
+    with pytest.raises(UsageError, match="Permission denied"):
+        find(surroundings(tmp_path), explicit=folder / "cuda")
+
+
+def test_a_variable_that_no_path_can_be(tmp_path: Path) -> None:
+    _, reasons = find(surroundings(tmp_path, CUDA_HOME="x" * 10_000))
+    assert reasons["CUDA_HOME"].endswith("cannot be read: File name too long")
 
 
 @pytest.mark.parametrize("value", ["", "  "])

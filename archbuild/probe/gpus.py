@@ -22,7 +22,7 @@ from archbuild.probe.gpu_answer import (
     refuses_fields,
 )
 from archbuild.probe.gpu_join import GpuView, join_answers
-from archbuild.probe.places import Places
+from archbuild.probe.places import Places, is_file
 from archbuild.probe.process import Outcome, run_limited, run_together
 
 #: Seconds for each source.
@@ -96,7 +96,7 @@ def _pynvml_folder() -> str | None:
 
 def _smi(env: Mapping[str, str]) -> str:
     on_path = Places.here(env).on_path("nvidia-smi")
-    elsewhere = (place for place in _SMI_PLACES if place.is_file())
+    elsewhere = (place for place in _SMI_PLACES if is_file(place))
     return str(next(chain(on_path, elsewhere), "nvidia-smi"))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from archbuild.model.arch import Arch
 from archbuild.model.version import CudaVersion
+from archbuild.probe.places import is_file
 from archbuild.probe.process import Outcome, first_line
 
 # They reach every nvcc and change what it answers; builds still see them.
@@ -40,7 +41,7 @@ def locate_by_files(nvcc: Path) -> Location | None:
     it is followed, since nvcc does not follow it and would find nothing.
     """
     for _ in range(40):
-        if (nvcc.parent / "nvcc.profile").exists():
+        if is_file(nvcc.parent / "nvcc.profile"):
             return _at(nvcc.parent, nvcc.name) if _is_binary(nvcc) else None
         if not nvcc.is_symlink():
             return None
@@ -84,7 +85,7 @@ def parse_dryrun(nvcc: str, text: str) -> Location | None:
         return None
     program = Path(here, Path(nvcc).name)
     root = Path(top) if top is not None else Path(here).parent
-    return Location(str(root.resolve()), str(program if program.is_file() else nvcc))
+    return Location(str(root.resolve()), str(program if is_file(program) else nvcc))
 
 
 def parse_version(text: str) -> tuple[CudaVersion, str] | None:

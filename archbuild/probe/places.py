@@ -89,6 +89,14 @@ def is_program(path: Path) -> bool:
         return False
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a file that this user can come at."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def this_processor() -> str:
     """This machine's processor as Linux names it: ``x86_64``, ``aarch64``."""
     if sys.platform == "win32":

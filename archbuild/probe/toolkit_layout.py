@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from archbuild.probe.places import Places, is_program
+from archbuild.probe.places import Places, is_file, is_program
 
 # The folder below targets/, by processor; the first that exists is the one.
 _TARGETS = {
@@ -21,7 +21,7 @@ def include_folders(root: Path, processor: str) -> tuple[str, ...]:
     an ``-I`` of those breaks ``#include_next``.
     """
     places = [root / "include", *(target / "include" for target in _targets(root, processor))]
-    found = [place for place in places if (place / "cuda_runtime.h").is_file()]
+    found = [place for place in places if is_file(place / "cuda_runtime.h")]
     return _once(folder for place in found for folder in (place, place / "cccl"))
 
 

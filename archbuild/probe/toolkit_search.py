@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,11 +78,15 @@ def _ways(root: Path, places: Places) -> Iterator[tuple[Path, str]]:
 
 def _why_nothing(given: str, root: Path, places: Places) -> str:
     separator = ";" if places.is_windows else os.pathsep
-    if separator in given and not root.exists():
-        return f"holds several paths, separated by {separator!r}: name one toolkit"
-    if not root.exists():
+    try:
+        mode = root.stat().st_mode
+    except FileNotFoundError:
+        if separator in given:
+            return f"holds several paths, separated by {separator!r}: name one toolkit"
         return "does not exist"
-    if not root.is_dir():
+    except (OSError, ValueError) as error:
+        return f"cannot be read: {getattr(error, 'strerror', None) or error}"
+    if not stat.S_ISDIR(mode):
         return "is a file, not the folder of a toolkit"
     return f"holds no {Path('bin', places.program('nvcc'))}"
 
