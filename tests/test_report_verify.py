@@ -80,6 +80,13 @@ def test_no_line_is_too_long(width: int, color: bool) -> None:
     assert ("\x1b[" in text) is color
 
 
+def test_names_in_a_folder_are_shown_without_it() -> None:
+    folder = str(Path("some") / "folder")
+    file = seen(str(Path(folder) / "in" / "a.so"), sass("86"))
+    text = render_verify(report((sass("86"),), file, path=folder), 80)
+    assert text.splitlines()[1].split()[0] == str(Path("in") / "a.so")
+
+
 def test_files_that_are_not_judged_are_listed() -> None:
     blind = Seen.blind("x.dll", "x.dll is a Windows binary.", "Verify it on Windows.")
     outcome = report((sass("86"),), seen("host.so"), blind)

@@ -45,7 +45,7 @@ class _Call:
     timeout: float
 
 
-def read_with_cuobjdump(  # noqa: PLR0913
+def read_with_cuobjdump(
     path: str | Path,
     cuobjdump: str,
     *,
