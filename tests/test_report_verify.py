@@ -34,9 +34,9 @@ def seen(path: str, *held: Arch) -> Seen:
 
 
 def report(targets: tuple[Arch, ...], *files: Seen, path: str = "x.whl") -> VerifyReport:
-    findings = check_targets(files, targets)
+    findings = check_targets(files, targets, path)
     verdicts = tuple(judge_file(file, targets) for file in files)
-    return VerifyReport(path, targets, verdicts, findings, not findings, "cuobjdump 13.5.37")
+    return VerifyReport((path,), targets, verdicts, findings, not findings, "cuobjdump 13.5.37")
 
 
 def test_a_report_that_passes() -> None:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.toolkit
 def verify(packaged_tool: Callable[[str], Path]) -> Callable[..., VerifyReport]:
     tool = str(packaged_tool("cuobjdump"))
 
-    def call(path: Path, *targets: Arch, file_glob: str | None = None) -> VerifyReport:
+    def call(path: Path | list[Path], *targets: Arch, file_glob: str | None = None) -> VerifyReport:
         return verify_targets(path, targets, cuobjdump=tool, file_glob=file_glob)
 
     return call
@@ -137,6 +137,28 @@ def test_a_wheel_without_binaries(verify: Verify, tmp_path: Path) -> None:
     report = verify(tmp_path / "x.whl", *CLASSIC)
     assert [finding.code for finding in report.findings] == ["V200"]
     assert report.exit_code == 1
+
+
+def test_several_paths_are_each_held_against_the_targets(verify: Verify) -> None:
+    library = DATA / "classic.so"
+    report = verify([WHEEL, library], *CLASSIC)
+    assert report.ok
+    assert report.paths == (str(WHEEL), str(library))
+    names = [verdict.path for verdict in report.files]
+    assert names == [f"{WHEEL}/fixture/_C.so", f"{WHEEL}/fixture/_host.so", str(library)]
+    report = verify([WHEEL, DATA / "plain.so"], *CLASSIC)
+    assert codes(report) == [("V200", str(DATA / "plain.so"), None)]
+    assert report.exit_code == 1
+
+
+def test_the_glob_may_match_in_one_of_several_paths(verify: Verify) -> None:
+    report = verify([WHEEL, DATA / "plain.so"], *CLASSIC, file_glob="_C.so")
+    assert (report.ok, len(report.files)) == (True, 1)
+
+
+def test_nothing_to_verify(verify: Verify) -> None:
+    with pytest.raises(UsageError, match="nothing to verify"):
+        verify([], *CLASSIC)
 
 
 def test_an_empty_folder(verify: Verify, tmp_path: Path) -> None:

@@ -58,8 +58,10 @@ def _table(report: VerifyReport, width: int, *, color: bool) -> Iterator[str]:
 
 
 def _short(report: VerifyReport, verdict: FileVerdict) -> str:
-    """The file's name without the folder that was verified."""
-    return verdict.path.removeprefix(f"{report.path.rstrip(os.sep)}{os.sep}")
+    """The file's name without the folder that was verified, if it was one."""
+    if len(report.paths) > 1:
+        return verdict.path
+    return verdict.path.removeprefix(f"{report.paths[0].rstrip(os.sep)}{os.sep}")
 
 
 _LEGEND = (
@@ -117,10 +119,9 @@ def _summary(report: VerifyReport, width: int, *, color: bool) -> Iterator[str]:
     judged = sum(verdict.judged for verdict in report.files)
     files = f"{judged} file{'' if judged == 1 else 's'} with device code"
     targets = ", ".join(map(str, report.targets))
+    paths = ", ".join(report.paths)
     state = {0: "passed", 1: "failed", 3: "not fully readable"}[report.exit_code]
-    text = (
-        f"verify {state}: {report.path}: {files} held against {targets} (read by {report.reader})"
-    )
+    text = f"verify {state}: {paths}: {files} held against {targets} (read by {report.reader})"
     lines = wrap(text, width, "  ")
     ink = Ink.GREEN if report.exit_code == 0 else Ink.RED
     yield paint(lines[0], ink, color=color)
@@ -137,7 +138,7 @@ def verify_document(report: VerifyReport) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "ok": report.ok,
-        "path": report.path,
+        "paths": list(report.paths),
         "targets": encode(report.targets),
         "reader": report.reader,
         "findings": encode(report.findings),

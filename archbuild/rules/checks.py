@@ -166,18 +166,19 @@ def _needs_link(image: Image) -> bool:
     return image.linkage is Linkage.RELOCATABLE or image.kind is ImageKind.LTOIR
 
 
-def check_targets(files: Sequence[Seen], targets: Sequence[Arch]) -> tuple[Finding, ...]:
+def check_targets(files: Sequence[Seen], targets: Sequence[Arch], path: str) -> tuple[Finding, ...]:
     """Everything wrong with these files, in their order.
 
     Args:
         files: Every file that can hold device code.
         targets: What each file with device code must hold.
+        path: The wheel, the folder or the one file that they come from.
     """
     findings = [finding for seen in files for finding in _check_file(seen, targets)]
-    return (*_check_whole(files), *findings)
+    return (*_check_whole(files, path), *findings)
 
 
-def _check_whole(files: Sequence[Seen]) -> list[Finding]:
+def _check_whole(files: Sequence[Seen], path: str) -> list[Finding]:
     """Whether there is any device code at all; blind spots forbid to say so."""
     sights = {seen.sight for seen in files}
     if sights & {Sight.CUDA, Sight.BLIND}:
@@ -187,16 +188,19 @@ def _check_whole(files: Sequence[Seen]) -> list[Finding]:
         return [
             _finding(
                 HIP_CODE,
-                f"HIP, not CUDA: {_count(paths, 'file')} for AMD GPUs, and no code for NVIDIA's.",
+                f"{path} holds HIP, not CUDA: {_count(paths, 'file')} with code for AMD's GPUs, "
+                "and none for NVIDIA's.",
+                path,
                 evidence=paths,
                 advice="Verify the CUDA build of this package.",
             )
         ]
-    looked = _count(files, "file") if files else "none that could hold any"
+    looked = _count(files, "file") if files else "no file that could hold any"
     return [
         _finding(
             NO_DEVICE_CODE,
-            f"No device code at all (files looked at: {looked}).",
+            f"{path} holds no device code at all (looked at: {looked}).",
+            path,
             evidence=tuple(seen.path for seen in files)[:20],
             advice="Look whether the build went to the CPU only: no nvcc, or no GPU at build time.",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -30,7 +30,7 @@ class VerifyReport:
     """What verify found.
 
     Args:
-        path: What was verified, as the person named it.
+        paths: What was verified, as the person named it.
         targets: What every file with device code must hold.
         files: Every file that could hold device code.
         findings: What is wrong or worth a note.
@@ -38,7 +38,7 @@ class VerifyReport:
         reader: Who read the files, ``"cuobjdump 13.5.37"``.
     """
 
-    path: str
+    paths: tuple[str, ...]
     targets: tuple[Arch, ...]
     files: tuple[FileVerdict, ...]
     findings: tuple[Finding, ...]
@@ -54,7 +54,7 @@ class VerifyReport:
 
 
 def verify_targets(
-    path: str | Path,
+    paths: str | Path | Sequence[str | Path],
     targets: Sequence[Arch],
     *,
     cuobjdump: str,
@@ -64,32 +64,32 @@ def verify_targets(
     """Whether every file with device code holds every target.
 
     Args:
-        path: A library, an object, an archive, a wheel or a folder.
-        targets: What it must hold, exactly.
+        paths: Libraries, objects, archives, wheels or folders, one or several;
+            each must hold device code.
+        targets: What they must hold, exactly.
         cuobjdump: The cuobjdump to read with.
         file_glob: Only files whose name, or whole path, matches.
         strict: Warnings fail as well.
 
     Raises:
-        UsageError: If no target is given, or no file matches the glob.
+        UsageError: If no path or no target is given, or no file matches the glob.
         BinaryError: If something cannot be read to its end.
         ToolError: If cuobjdump fails.
     """
+    given = [paths] if isinstance(paths, (str, Path)) else list(paths)
     wanted = tuple(sorted(set(targets)))
+    if not given:
+        raise UsageError("verify was given nothing to verify.", "Name a library or a wheel.")
     if not wanted:
         raise UsageError("verify was given no target.", "Name some: --targets 8.6,9.0")
-    notes = check_container(describe_container(path), str(path))
-    seen: list[Seen] = []
-    matched = False
-    for candidate in iter_candidates(path):
-        if file_glob is None or _matches(candidate.name, file_glob):
-            matched = True
-            seen.append(_look(candidate, wanted, cuobjdump))
-    if file_glob is not None and not matched:
-        raise UsageError(f"No file in {path} matches {file_glob!r}.", "Look at the names first.")
-    findings = (*notes, *check_targets(seen, wanted))
+    looks = [_Look(wanted, cuobjdump, file_glob, len(given) > 1).at(path) for path in given]
+    findings = tuple(finding for look in looks for finding in look.findings)
+    seen = [one for look in looks for one in look.seen]
+    if file_glob is not None and not seen:
+        names = ", ".join(map(str, given))
+        raise UsageError(f"No file in {names} matches {file_glob!r}.", "Look at the names first.")
     return VerifyReport(
-        str(path),
+        tuple(map(str, given)),
         wanted,
         tuple(judge_file(one, wanted) for one in seen),
         findings,
@@ -98,11 +98,49 @@ def verify_targets(
     )
 
 
+@dataclass(frozen=True)
+class _Looked:
+    """What was seen in one path."""
+
+    seen: tuple[Seen, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class _Look:
+    """How to look: at which files, for what, with what."""
+
+    targets: tuple[Arch, ...]
+    cuobjdump: str
+    file_glob: str | None
+    several: bool
+
+    def at(self, path: str | Path) -> _Looked:
+        """Look at every file in a path that can hold device code."""
+        name = str(path)
+        notes = check_container(describe_container(path), name)
+        seen = tuple(
+            _read(candidate, self.targets, self.cuobjdump)
+            for candidate in self._candidates(path)
+            if self.file_glob is None or _matches(candidate.name, self.file_glob)
+        )
+        if self.file_glob is not None and not seen:
+            return _Looked((), notes)
+        return _Looked(seen, (*notes, *check_targets(seen, self.targets, name)))
+
+    def _candidates(self, path: str | Path) -> Iterator[Candidate]:
+        """With several paths a member's name says which wheel it is from."""
+        for candidate in iter_candidates(path):
+            inside = not candidate.name.startswith(str(path))
+            name = f"{path}/{candidate.name}" if inside and self.several else candidate.name
+            yield Candidate(name, candidate.real)
+
+
 def _matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) or fnmatchcase(PurePosixPath(name).name, pattern)
 
 
-def _look(candidate: Candidate, targets: Sequence[Arch], cuobjdump: str) -> Seen:
+def _read(candidate: Candidate, targets: Sequence[Arch], cuobjdump: str) -> Seen:
     """Read one file; with its kernels where that decides whether there is anything to judge."""
     has_hip = read_outline(candidate.real, candidate.name).has_hip
     try:
