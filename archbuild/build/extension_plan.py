@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from archbuild.model.arch import Arch
+from archbuild.errors import UnsupportedTargetError
+from archbuild.model.arch import Arch, Stage
 from archbuild.model.gencode import Gencode, render_gencodes
 from archbuild.model.machine import Machine
 from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_flags
@@ -14,7 +15,6 @@ from archbuild.rules.selection import Selection, select_own
 
 CompileArgs = Mapping[str, Sequence[str]] | Sequence[str]
 
-_RELOCATABLE = ("-dc", "--device-c", "-rdc=true", "--relocatable-device-code=true")
 _LTO = ("-dlto", "--dlink-time-opt")
 
 
@@ -64,7 +64,8 @@ def plan_extension(
 
     Raises:
         UsageError: If its own architecture flags make no sense.
-        UnsupportedTargetError: If nvcc can't build what they ask for.
+        UnsupportedTargetError: If nvcc can't build what they ask for, or a
+            device link could make none of it.
     """
     args = _by_language(compile_args)
     own = parse_nvcc_flags(args["nvcc"], f"the nvcc flags of {name}")
@@ -73,20 +74,20 @@ def plan_extension(
         where = f"the own flags of {name}"
         selection = select_own(own, machine, wanted.compiler, where)
         notes.append(f"{name}: its own -gencode or -arch flags win.")
-    relocatable = any(flag in _RELOCATABLE for flag in _joined(args["nvcc"]))
-    library = selection.targets
-    if relocatable and any(target.is_virtual for target in library):
-        library = tuple(target for target in library if target.is_real)
-        notes.append(
-            f"{name}: a device link (-rdc) leaves no PTX, so GPUs newer than its SASS "
-            "are not served."
-        )
-    args["nvcc"] = (*own.rest, *_host_words(own, host), *render_gencodes(selection.gencodes))
+    rest, gencodes = _without_dlto(own, selection.gencodes)
+    objects = _targets((*gencodes, *selection.inherited))
+    library = objects
+    if own.relocatable:
+        library = _linked(objects, name)
+        if any(target.is_virtual for target in objects):
+            notes.append(
+                f"{name}: a device link (-rdc) leaves no PTX, so GPUs newer than its SASS "
+                "are not served."
+            )
+    args["nvcc"] = (*rest, *_host_words(own, host), *render_gencodes(gencodes))
     if "nvcc_dlink" in args:
-        args["nvcc_dlink"] = _link_words(args["nvcc_dlink"], args["nvcc"], selection, host)
-    return ExtensionPlan(
-        name, args, selection, relocatable, selection.targets, library, tuple(notes)
-    )
+        args["nvcc_dlink"] = _link_words(args["nvcc_dlink"], gencodes, host)
+    return ExtensionPlan(name, args, selection, own.relocatable, objects, library, tuple(notes))
 
 
 def _by_language(compile_args: CompileArgs) -> dict[str, tuple[str, ...]]:
@@ -97,11 +98,41 @@ def _by_language(compile_args: CompileArgs) -> dict[str, tuple[str, ...]]:
     return {"cxx": tuple(compile_args), "nvcc": tuple(compile_args)}
 
 
-def _joined(flags: Sequence[str]) -> list[str]:
-    """Flags with the value of ``-rdc`` joined to it by an equals sign."""
-    pairs = zip(flags, (*flags[1:], ""), strict=True)
-    longs = ("-rdc", "--relocatable-device-code")
-    return [f"{flag}={value}" if flag in longs else flag for flag, value in pairs]
+def _without_dlto(
+    own: NvccFlags, gencodes: Sequence[Gencode]
+) -> tuple[tuple[str, ...], tuple[Gencode, ...]]:
+    """The flags and gencodes in which ``-dlto`` is spelled out.
+
+    nvcc refuses the flag beside ``-gencode``, and wants ``code=lto_90`` instead
+    of ``code=sm_90``, which in turn wants ``-rdc=true`` (nvcc 13.0).
+    """
+    if not own.lto:
+        return own.rest, tuple(gencodes)
+    rest = tuple(flag for flag in own.rest if flag not in _LTO)
+    rdc = () if parse_nvcc_flags(rest).relocatable else ("-rdc=true",)
+    return (*rest, *rdc), tuple(
+        Gencode(g.virtual, Arch(Stage.LTO, g.code.capability, g.code.suffix))
+        if g.code.is_real
+        else g
+        for g in gencodes
+    )
+
+
+def _targets(gencodes: Iterable[Gencode]) -> tuple[Arch, ...]:
+    found = {gencode.target for gencode in gencodes}
+    return tuple(sorted(found, key=lambda arch: (arch.is_virtual, arch)))
+
+
+def _linked(objects: Sequence[Arch], name: str) -> tuple[Arch, ...]:
+    """What a device link makes of these images: SASS of each that is no PTX."""
+    library = dict.fromkeys(target.real for target in objects if not target.is_virtual)
+    if not library:
+        ptx = objects[-1]
+        raise UnsupportedTargetError(
+            f"{name} asks for {ptx} alone, and its device link (-rdc) can leave no PTX.",
+            f"Ask for SASS as well: {ptx.real.dotted}+PTX",
+        )
+    return tuple(library)
 
 
 def _host_words(own: NvccFlags, host: str | None) -> tuple[str, ...]:
@@ -109,7 +140,7 @@ def _host_words(own: NvccFlags, host: str | None) -> tuple[str, ...]:
 
 
 def _link_words(
-    flags: Sequence[str], compile_flags: Sequence[str], selection: Selection, host: str | None
+    flags: Sequence[str], gencodes: Sequence[Gencode], host: str | None
 ) -> tuple[str, ...]:
     """The flags of the device link, which makes SASS only.
 
@@ -117,13 +148,12 @@ def _link_words(
     stays only where the extension compiles to LTO-IR.
     """
     parsed = parse_nvcc_flags(flags, "the flags of the device link")
-    lto = any(flag in _LTO for flag in compile_flags) or any(
-        gencode.code.stage.value == "lto" for gencode in selection.gencodes
-    )
-    rest = [flag for flag in parsed.rest if lto or flag not in _LTO]
-    real = [Gencode(g.target.real.virtual, g.target.real) for g in selection.gencodes]
-    kept = [g for g, s in zip(real, selection.gencodes, strict=True) if not s.code.is_virtual]
-    return (*rest, *_host_words(parsed, host), *render_gencodes(dict.fromkeys(kept)))
+    lto = any(gencode.code.stage is Stage.LTO for gencode in gencodes)
+    rest = [flag for flag in parsed.rest if flag not in _LTO]
+    # Of PTX alone there is nothing to link; without any target nvcc would take its default.
+    linked = [g for g in gencodes if not g.code.is_virtual] or gencodes
+    real = dict.fromkeys(Gencode.for_target(g.target.real) for g in linked)
+    return (*rest, *["-dlto"] * lto, *_host_words(parsed, host), *render_gencodes(real))
 
 
 def is_cuda_source(path: str) -> bool:

@@ -38,7 +38,8 @@ def require_buildable(target: Arch, wanted: str, compiler: Compiler) -> None:
         UnsupportedTargetError: Naming the nearest target that would serve, and
             the toolkits that could build this one.
     """
-    if target in compiler.archs or target.stage is Stage.LTO:
+    # LTO-IR is made from what cicc compiles for the same number.
+    if (target.virtual if target.stage is Stage.LTO else target) in compiler.archs:
         return
     advice = tuple(_renamed(target, compiler)) or (
         *_nearest(target, compiler),
@@ -50,15 +51,16 @@ def require_buildable(target: Arch, wanted: str, compiler: Compiler) -> None:
 
 def toolkit_cure(target: Arch) -> str:
     """Which CUDA releases build a target, as one sentence."""
-    versions = toolkits_that_build(target.real if target.is_virtual else target)
+    versions = toolkits_that_build(target)
     if not versions:
-        return f"No CUDA release known to archbuild builds {target}; is it a misprint?"
+        return f"No CUDA release known to archbuild builds {target}."
     first, last = versions[0], versions[-1]
     if last == TOOLKITS[-1].version:
         return f"{target.dotted} needs CUDA {first} or newer."
     if first == TOOLKITS[0].version:
         return f"{target.dotted} needs CUDA {last} or older."
-    return f"{target.dotted} needs CUDA {first} to {last}."
+    releases = f"{first} to {last}" if first != last else f"{first}"
+    return f"{target.dotted} needs CUDA {releases}."
 
 
 def _renamed(target: Arch, compiler: Compiler) -> Iterable[str]:
@@ -72,13 +74,14 @@ def _renamed(target: Arch, compiler: Compiler) -> Iterable[str]:
 
 
 def _nearest(target: Arch, compiler: Compiler) -> Iterable[str]:
-    if target.suffix is not Suffix.PLAIN:
-        return
     device = target.capability
     near = nearest_real(compiler.archs, device) if target.is_real else None
     below = nearest_virtual(compiler.archs, device)
     if near is not None:
-        yield f"{near.dotted} is the nearest that would serve: {near} runs on {device} devices."
+        only = "" if target.suffix is Suffix.PLAIN else f", without what only {target.dotted} has"
+        yield (
+            f"{near.dotted} is the nearest that would serve: {near} runs on {device} devices{only}."
+        )
     elif below is not None:
         yield (
             f"PTX would serve: with {below.dotted}+PTX the driver compiles it on {device} devices."

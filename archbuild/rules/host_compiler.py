@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from archbuild.errors import BuildError
+from archbuild.errors import BuildError, UsageError
 from archbuild.model.host import HostCompiler, HostLimits
 from archbuild.model.machine import Machine
 from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_variable
@@ -15,9 +15,9 @@ _WRAPPERS = ("ccache", "sccache", "distcc", "icecc")
 def named_host_compiler(own: NvccFlags, machine: Machine) -> str | None:
     """The host compiler that somebody named for nvcc, the strongest word first.
 
-    ``-ccbin`` among the extension's flags; the same in NVCC_APPEND_FLAGS or
-    NVCC_PREPEND_FLAGS; NVCC_CCBIN; CXX, which compiles the other sources; CC.
-    torch would check CXX and hand CC to nvcc.
+    ``-ccbin`` in NVCC_APPEND_FLAGS, among the extension's flags, and in
+    NVCC_PREPEND_FLAGS, of which nvcc takes the last; NVCC_CCBIN; CXX, which
+    compiles the other sources; CC. torch would check CXX and hand CC to nvcc.
 
     Args:
         own: The extension's own nvcc flags.
@@ -25,23 +25,30 @@ def named_host_compiler(own: NvccFlags, machine: Machine) -> str | None:
 
     Returns:
         A command or path; None where nvcc chooses by itself.
+
+    Raises:
+        UsageError: If a quote in one of the variables is never closed.
     """
-    if own.ccbin is not None:
-        return own.ccbin
-    for name in ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS"):
-        ccbin = parse_nvcc_variable(machine.variable(name), name).ccbin
-        if ccbin is not None:
-            return ccbin
-    for name in ("NVCC_CCBIN", "CXX", "CC"):
-        command = _compiler_word(machine.variable(name))
-        if command is not None:
-            return command
-    return None
+    added = {
+        name: parse_nvcc_variable(machine.variable(name), name).ccbin
+        for name in ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
+    }
+    named = (
+        added["NVCC_APPEND_FLAGS"],
+        own.ccbin,
+        added["NVCC_PREPEND_FLAGS"],
+        machine.variable("NVCC_CCBIN"),  # one path; it may hold blanks
+        *(_compiler_word(machine.variable(name), name) for name in ("CXX", "CC")),
+    )
+    return next((command for command in named if command), None)
 
 
-def _compiler_word(value: str | None) -> str | None:
+def _compiler_word(value: str | None, name: str) -> str | None:
     """The compiler in ``ccache g++ -m64``, without wrappers and options."""
-    words = shlex.split(value) if value else []
+    try:
+        words = shlex.split(value) if value else []
+    except ValueError as error:
+        raise UsageError(f"{name} cannot be split into words: {error}.") from None
     compilers = [w for w in words if w.rsplit("/", 1)[-1] not in _WRAPPERS]
     return compilers[0] if compilers else None
 

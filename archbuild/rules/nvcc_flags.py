@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,12 @@ _CODE = ("-code", "--gpu-code")
 _GENCODE = ("-gencode", "--generate-code")
 _CCBIN = ("-ccbin", "--compiler-bindir")
 _THREADS = ("-t", "--threads")
+_RDC = ("-rdc", "--relocatable-device-code")
+_DEVICE_C = ("-dc", "--device-c")
+_DLTO = ("-dlto", "--dlink-time-opt")
 _WORDS = ("native", "all", "all-major")
+_VALUED = (*_ARCH, *_CODE, *_GENCODE, *_CCBIN, *_THREADS, *_RDC)
+_SHORT_THREADS = re.compile(r"-t=?(\d+)", re.ASCII)
 
 # What follows one of these belongs to another program: -Xcompiler -march=native
 # says nothing about a GPU.
@@ -52,6 +58,9 @@ class NvccFlags:
         rest: The flags that say nothing about architectures, unchanged.
         ccbin: The host compiler that they name.
         threads: The number that ``--threads`` gives.
+        relocatable: Whether they ask for code that a device link completes
+            (``-dc``, ``-rdc=true``, or ``-dlto``, which implies it).
+        lto: Whether ``-dlto`` is among them.
     """
 
     gencodes: tuple[Gencode, ...] = ()
@@ -59,6 +68,8 @@ class NvccFlags:
     rest: tuple[str, ...] = ()
     ccbin: str | None = None
     threads: int | None = None
+    relocatable: bool = False
+    lto: bool = False
 
     @property
     def names_archs(self) -> bool:
@@ -77,36 +88,27 @@ def parse_nvcc_flags(flags: Sequence[str], where: str = "the nvcc flags") -> Nvc
         UsageError: If an architecture flag has no value, or one that nvcc
             would refuse.
     """
-    archs: list[str] = []
-    codes: list[str] = []
-    gencodes: list[Gencode] = []
-    rest: list[str] = []
-    ccbin: str | None = None
-    threads: int | None = None
-    words = iter(flags)
-    for word in words:
-        option, value, tail = _option(word)
-        if option in _PASSED_ON and value is None:
-            rest += [word, *_next(words)]
-            continue
-        if value is None and option in _ARCH + _CODE + _GENCODE + _CCBIN + _THREADS:
-            following = _next(words)
-            if not following:
-                raise UsageError(f"{word} in {where} has no value.", "Give it one, or drop it.")
-            value, tail = following[0], [word, *following]
-        if option in _ARCH:
-            archs.append(str(value))
-        elif option in _CODE:
-            codes.append(str(value))
-        elif option in _GENCODE:
-            gencodes += _gencode(str(value), where)
-        else:
-            rest += tail
-            ccbin = value if option in _CCBIN else ccbin
-            if option in _THREADS and value is not None and value.isdigit():
-                threads = int(value)
+    pairs = list(_pairs(flags, where))
+    gencodes = [g for o, v, _ in pairs if o in _GENCODE for g in _gencode(v, where)]
+    archs = [value for option, value, _ in pairs if option in _ARCH]
+    codes = [value for option, value, _ in pairs if option in _CODE]
     shorthand, named = _shorthand(archs, codes, where)
-    return NvccFlags((*gencodes, *shorthand), named, tuple(rest), ccbin, threads)
+    about = _ARCH + _CODE + _GENCODE
+    rest = [word for option, _, words in pairs if option not in about for word in words]
+    ccbin = [value for option, value, _ in pairs if option in _CCBIN]
+    threads = [int(v) for o, v, _ in pairs if o in _THREADS and v.isdecimal() and v.isascii()]
+    rdc = [value for option, value, _ in pairs if option in _RDC]
+    lto = any(option in _DLTO for option, _, _ in pairs)
+    device_c = any(option in _DEVICE_C for option, _, _ in pairs)
+    return NvccFlags(
+        (*gencodes, *shorthand),
+        named,
+        tuple(rest),
+        ccbin[-1] if ccbin else None,
+        threads[-1] if threads else None,
+        relocatable=lto or device_c or rdc[-1:] == ["true"],
+        lto=lto,
+    )
 
 
 def parse_nvcc_variable(text: str | None, name: str) -> NvccFlags:
@@ -127,14 +129,24 @@ def parse_nvcc_variable(text: str | None, name: str) -> NvccFlags:
     return parse_nvcc_flags(words, name)
 
 
-def _option(word: str) -> tuple[str, str | None, list[str]]:
-    name, equals, value = word.partition("=")
-    return name, value if equals else None, [word]
+def _pairs(flags: Sequence[str], where: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Each option with its value, empty where it has none, and the words of both.
 
-
-def _next(words: Iterator[str]) -> list[str]:
-    following = next(words, None)
-    return [] if following is None else [following]
+    The value of an option that is meant for another program is not looked at.
+    """
+    words = iter(flags)
+    for word in words:
+        option, equals, value = word.partition("=")
+        short = _SHORT_THREADS.fullmatch(word)
+        if short is not None:
+            yield "-t", short[1], [word]
+        elif equals or option not in (*_PASSED_ON, *_VALUED):
+            yield option, value, [word]
+        else:
+            following = next(words, None)
+            if following is None and option in _VALUED:
+                raise UsageError(f"{word} in {where} has no value.", "Give it one, or drop it.")
+            yield option, following or "", [word] if following is None else [word, following]
 
 
 def _gencode(value: str, where: str) -> tuple[Gencode, ...]:
@@ -147,21 +159,24 @@ def _gencode(value: str, where: str) -> tuple[Gencode, ...]:
 def _shorthand(
     archs: list[str], codes: list[str], where: str
 ) -> tuple[tuple[Gencode, ...], tuple[str, ...]]:
-    """The meaning of ``-arch`` and ``-code``, of which nvcc takes the last."""
+    """The meaning of ``-arch``, of which the last counts, and ``-code``, which add up."""
     if not archs:
         if codes:
             raise UsageError(f"-code={codes[-1]} in {where} has no -arch beside it.")
         return (), ()
-    if archs[-1] in _WORDS:
+    if archs[-1] in _WORDS and not codes:
         return (), (archs[-1],)
+    if codes and not archs[-1].startswith(("compute_", "lto_")):
+        raise UsageError(
+            f"-code={','.join(codes)} in {where} stands beside -arch={archs[-1]}.",
+            "nvcc wants a virtual architecture there: -arch=compute_90 -code=sm_90",
+        )
     try:
         arch = Arch.parse(archs[-1])
-        if codes:
-            names = codes[-1].strip("[]").split(",")
-            return tuple(Gencode(arch.virtual, Arch.parse(n.strip())) for n in names), ()
+        names = [Arch.parse(name) for value in codes for name in value.split(",")]
     except ValueError as error:
         raise UsageError(f"{where}: {error}.") from None
-    return _implied(arch), ()
+    return (tuple(Gencode(arch, name) for name in names) if codes else _implied(arch)), ()
 
 
 def _implied(arch: Arch) -> tuple[Gencode, ...]:

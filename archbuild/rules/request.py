@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from archbuild.errors import NoToolkitError
-from archbuild.facts.toolkits import find_toolkit_row
+from archbuild.facts.toolkits import TOOLKITS, find_toolkit_row
 from archbuild.model.arch import Arch
 from archbuild.model.machine import Machine, Toolkit
 from archbuild.model.version import CudaVersion
@@ -131,8 +131,20 @@ def choose_compiler(machine: Machine, cuda: CudaVersion | None = None) -> Compil
     row = find_toolkit_row(version)
     if row is None:
         raise NoToolkitError(
-            f"There is no nvcc here, and the table has no CUDA {version}.",
-            'Install a toolkit: pip install "archbuild[cu130]"',
+            f"The table of toolkits has no CUDA {version} (from {named_by}), so it cannot stand "
+            "for an nvcc.",
+            _nearest_rows(version),
         )
     archs = frozenset(row.archs) | frozenset(arch.virtual for arch in row.archs)
     return Compiler(version, archs, f"the table for CUDA {version} (from {named_by})")
+
+
+def _nearest_rows(version: CudaVersion) -> str:
+    """The versions of the table on both sides of one that it lacks."""
+    known = [row.version for row in TOOLKITS]
+    beside = (
+        max((v for v in known if v < version), default=None),
+        min((v for v in known if v > version), default=None),
+    )
+    names = " or ".join(f"--cuda {v}" for v in beside if v is not None)
+    return f'Name another: {names}. Or install a toolkit: pip install "archbuild[cu130]"'

@@ -212,8 +212,9 @@ def _held_by_torch(machine: Machine, compiler: Compiler) -> _Draft:
     assert machine.torch is not None
     assert machine.torch.archs is not None
     origin = f"torch {machine.torch.version} holds it"
-    real = [arch for arch in machine.torch.archs if arch.is_real]
-    drafts = [_wanted(arch, origin, str(arch), compiler) for arch in real]
+    archs = machine.torch.archs
+    held = [arch for arch in archs if arch.is_real] or archs
+    drafts = [_wanted(arch, origin, str(arch), compiler) for arch in held]
     draft = _Draft().plus(*drafts)
     note = f"No list was given and there is no GPU here: built for {TORCH}."
     return draft.plus(_tail(draft), _Draft(notes=(note,)))
@@ -241,18 +242,17 @@ def _wanted(target: Arch, reason: str, label: str, compiler: Compiler) -> _Draft
         return _Draft(((target, reason),))
     cure = toolkit_cure(target)
     device = target.capability
-    if target.suffix is Suffix.PLAIN:
-        near = nearest_real(compiler.archs, device)
-        if near is not None:
-            said = f"{compiler.origin} cannot build {target} for {label}; {near} serves it. {cure}"
-            return _Draft(((near, f"{reason}; {near} runs there"),), (said,))
-        below = nearest_virtual(compiler.archs, device)
-        if below is not None:
-            said = (
-                f"{compiler.origin} cannot build {target} for {label}; its PTX of "
-                f"{below.capability} serves it, compiled by the driver at first use. {cure}"
-            )
-            return _Draft(((below, f"{reason}; the driver compiles PTX there"),), (said,))
+    near = nearest_real(compiler.archs, device)
+    if near is not None:
+        said = f"{compiler.origin} cannot build {target} for {label}; {near} serves it. {cure}"
+        return _Draft(((near, f"{reason}; {near} runs there"),), (said,))
+    below = nearest_virtual(compiler.archs, device)
+    if below is not None:
+        said = (
+            f"{compiler.origin} cannot build {target} for {label}; its PTX of "
+            f"{below.capability} serves it, compiled by the driver at first use. {cure}"
+        )
+        return _Draft(((below, f"{reason}; the driver compiles PTX there"),), (said,))
     return _Draft(
         warnings=(f"{compiler.origin} builds nothing that runs on {label}: left out. {cure}",)
     )
@@ -270,8 +270,10 @@ def _left_out(targets: Sequence[Arch]) -> str:
     """On which devices a build for these targets will not run, as one note."""
     current = [row.capability for row in CAPABILITIES if row.capability not in _OLD_NUMBERS]
     ways = {capability: best_reach(targets, capability) for capability in current}
-    oldest = min(c for c, way in ways.items() if way in (Reach.NATIVE, Reach.JIT))
-    gaps = [str(c) for c in current if c > oldest and ways[c] is Reach.NONE]
+    served = [c for c, way in ways.items() if way in (Reach.NATIVE, Reach.JIT)]
+    # A GPU may be newer than every row.
+    oldest = min(served, default=min(target.capability for target in targets))
+    gaps = [str(c) for c in current if c > oldest and c not in served]
     nor = f", nor on {', '.join(gaps)}" if gaps else ""
     return (
         f"Built for the GPUs of this machine: it will not run on GPUs older than {oldest}{nor}. "
@@ -304,7 +306,7 @@ def _finish(
     lost = tuple(f"{request.source} wins over {other}." for other in request.passed_over)
     notes = (*lost, *draft.notes, *said)
     if compiler.toolkit is None:
-        notes = (f"There is no nvcc here: {compiler.origin} decides what can be built.", *notes)
+        notes = (f"No nvcc was asked: {compiler.origin} decides what can be built.", *notes)
     warnings = tuple(dict.fromkeys(draft.warnings))
     return Selection(ordered, request.source, compiler, inherited, warnings, notes)
 
