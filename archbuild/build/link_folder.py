@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -57,7 +58,11 @@ def make_link_folder(folders: Iterable[str], place: Path) -> Path | None:
         for name, file in links.items():
             _lead(place / name, file.resolve())
     except OSError as error:
-        raise BuildError(f"{place} cannot be written: {error.strerror}.") from None
+        raise BuildError(
+            f"{place} cannot be written: {error.strerror}.",
+            "It holds links to the libraries of CUDA's packages; free the place, or make it "
+            "writable.",
+        ) from None
     return place
 
 
@@ -65,6 +70,7 @@ def _lead(link: Path, file: Path) -> None:
     """Point a link at a file in one step: several builds may do this at once."""
     if link.is_symlink() and link.readlink() == file:
         return
-    made = link.with_name(f".{link.name}.{os.getpid()}")
+    made = link.with_name(f".{link.name}.{os.getpid()}-{threading.get_ident()}")
+    made.unlink(missing_ok=True)  # left by a process of this number that was killed
     made.symlink_to(file)
     made.replace(link)

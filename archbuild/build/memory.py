@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+_NO_HOME = Path("/nonexistent/.cache")
+
 
 def cache_folder() -> Path:
-    """Archbuild's folder below the user's cache folder."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path("~/AppData/Local").expanduser())
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    return Path(base) / "archbuild"
+    """Archbuild's folder below the user's cache folder.
+
+    A user without a home, as in a container with a number for a user, has one
+    that cannot be written: nothing is remembered then.
+    """
+    windows = sys.platform == "win32"
+    base = Path(os.environ.get("LOCALAPPDATA" if windows else "XDG_CACHE_HOME", ""))
+    # The XDG specification has relative paths ignored.
+    if not base.is_absolute():
+        try:
+            base = Path("~/AppData/Local" if windows else "~/.cache").expanduser()
+        except RuntimeError:
+            base = _NO_HOME
+    return base / "archbuild"
 
 
 def fingerprint(files: Iterable[str], words: Iterable[str]) -> str:
@@ -25,12 +36,9 @@ def fingerprint(files: Iterable[str], words: Iterable[str]) -> str:
         files: Tools, by path; those that are not there count as such.
         words: Versions, flags and whatever else decides.
     """
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"{file}\0{_stamp(file)}\0".encode())
-    for word in words:
-        digest.update(f"{word}\0".encode())
-    return digest.hexdigest()[:32]
+    parts = [[[file, _stamp(file)] for file in files], list(words)]
+    # As JSON, in which no two inputs look the same, and a path needs not be UTF-8.
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 def _stamp(file: str) -> str:

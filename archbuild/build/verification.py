@@ -28,7 +28,7 @@ def parse_verify_mode(text: str | None) -> VerifyMode:
         UsageError: If it is none of the three words.
     """
     try:
-        return VerifyMode((text or "auto").strip().lower())
+        return VerifyMode((text or "").strip().lower() or "auto")
     except ValueError:
         raise UsageError(
             f"ARCHBUILD_VERIFY is {text!r:.40}.", "Set it to require, auto or off."
