@@ -16,7 +16,7 @@ import logging
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,10 +50,11 @@ def _import_torch_module() -> tuple[Any, Machine]:
     try:
         return load_torch_module(toolkit.root if toolkit else None), machine
     except ModuleNotFoundError as error:
-        if error.name not in ("torch", "setuptools"):
+        name = (error.name or "").partition(".")[0]
+        if name not in ("torch", "setuptools"):
             raise
         raise ImportError(
-            f"archbuild.cpp_extension needs {error.name}, which this environment lacks. Inside "
+            f"archbuild.cpp_extension needs {name}, which this environment lacks. Inside "
             f"build isolation a package has to list it ([build-system] requires = "
             f'["setuptools", "torch", "archbuild[build]"]); with pip install --no-build-isolation '
             "the one of the outer environment is used."
@@ -138,11 +139,13 @@ class BuildExtension(_TorchBuildExtension):
         """
         self._plans: dict[str, ExtensionPlan] = {}
         cuda = [e for e in self.extensions if any(map(is_cuda_source, e.sources))]
-        if not cuda or _torch.IS_HIP_EXTENSION:
+        if _torch.IS_HIP_EXTENSION:
             super().build_extensions()
             return
-        with _setup_errors(), self._toolchain(cuda):
-            super().build_extensions()
+        with _setup_errors():
+            self._add_links()
+            with self._toolchain(cuda) if cuda else nullcontext():
+                super().build_extensions()
 
     def build_extension(self, ext: Any) -> None:
         """Build one extension; a library that lacks a target is not left behind."""
@@ -156,6 +159,15 @@ class BuildExtension(_TorchBuildExtension):
             Path(self.get_ext_fullpath(ext.name)).unlink(missing_ok=True)
             raise
 
+    def _add_links(self) -> None:
+        """Let the linker find the toolkit's libraries, which a CUDAExtension links always."""
+        toolkit = _MACHINE.toolkit
+        if toolkit is None:
+            return
+        links = make_link_folder(toolkit.lib, Path(self.build_temp).absolute() / "archbuild-lib")
+        for extension in self.extensions if links is not None else ():
+            extension.library_dirs.append(str(links))
+
     @contextmanager
     def _toolchain(self, extensions: Sequence[Any]) -> Iterator[None]:
         warning = check_torch_match(_MACHINE)
@@ -165,11 +177,8 @@ class BuildExtension(_TorchBuildExtension):
         toolkit = chosen.selection.compiler.toolkit
         assert toolkit is not None
         _tell(chosen.selection)
-        links = make_link_folder(toolkit.lib, Path(self.build_temp).absolute() / "archbuild-lib")
         for extension in extensions:
             self._plans[extension.name] = self._plan(extension, chosen)
-            if links is not None:
-                extension.library_dirs.append(str(links))
         self._cuobjdump = _require_cuobjdump(chosen.machine)
         if self._cuobjdump is not None:
             _prove(toolkit, list(self._plans.values()), self._cuobjdump, chosen.machine)
