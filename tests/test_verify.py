@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -184,3 +185,18 @@ def test_a_truncated_wheel_is_never_ok(verify: Verify, tmp_path: Path, share: fl
 def test_a_missing_tool(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="cannot be run"):
         verify_targets(WHEEL, CLASSIC, cuobjdump=str(tmp_path / "cuobjdump"))
+
+
+@pytest.mark.torch
+def test_a_library_of_torch(verify: Verify) -> None:
+    spec = importlib.util.find_spec("torch")
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    library = Path(*places[:1], "lib", "libtorch_cuda_linalg.so")
+    version = Path(*places[:1], "version.py")
+    if not library.is_file():
+        pytest.skip("no torch built with CUDA in this environment")
+    if "2.14.1" not in version.read_text():
+        pytest.skip("what is in this library is known of torch 2.14.1")
+    report = verify(library, sass("75"), sass("80"), sass("120"))
+    assert codes(report)[0] == ("V201", str(library), "sm_75")
+    assert report.files[0].present == (sass("80"), sass("120"))

@@ -274,6 +274,18 @@ def test_without_permission(what: str) -> None:
     assert error.startswith(f"BinaryError: {target} may not be read by this user."), error
 
 
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_link_into_a_forbidden_folder() -> None:
+    with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as other:
+        Path(place).chmod(0o755)
+        (Path(other) / "x.so").write_bytes(LIBRARY)
+        Path(place, "x.so").symlink_to(Path(other) / "x.so")
+        Path(other).chmod(0)
+        error = as_nobody(lambda: names(Path(place)))
+        Path(other).chmod(0o700)
+    assert error.startswith(f"BinaryError: {place}/x.so may not be read by this user."), error
+
+
 def test_no_room_for_what_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Path.open
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from archbuild.binary.dump import Dump, Head, Member, parse_dump, parse_heads
-from archbuild.binary.outline import FATBIN_MAGIC, Form, Outline, Part, read_outline
+from archbuild.binary.outline import FATBIN_MAGIC, Form, Outline, Part, read_head, read_outline
 from archbuild.errors import BinaryError, BlindReaderError, ToolError
 from archbuild.model.image import Compression, DeviceFile, Image, ImageKind, Linkage, Region
 
@@ -115,8 +115,7 @@ def _refuse_strangers(outline: Outline, path: Path, name: str) -> None:
     if outline.form is Form.ZIP:
         raise BinaryError(f"{name} is a zip archive; cuobjdump reads only what lies in it.")
     if outline.form is Form.OTHER:
-        with path.open("rb") as file:
-            head = file.read(64)
+        head = read_head(path, name)
         if head.startswith(b"version https://git-lfs"):
             raise BinaryError(
                 f"{name} is the pointer of a file in Git LFS, not the file.", "Run: git lfs pull"

@@ -134,6 +134,19 @@ def open_regular(path: Path, name: str) -> BinaryIO:
         raise unreadable(name, error) from None
 
 
+def read_head(path: Path, name: str) -> bytes:
+    """The first 64 bytes of a file, enough for :func:`sniff`.
+
+    Raises:
+        BinaryError: As :func:`open_regular`, or if reading fails.
+    """
+    with open_regular(path, name) as file:
+        try:
+            return file.read(64)
+        except OSError as error:
+            raise unreadable(name, error) from None
+
+
 def unreadable(name: str, error: Exception) -> BinaryError:
     """The error of the system as ours, in one sentence."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
@@ -164,9 +177,9 @@ def read_outline(path: Path, name: str | None = None) -> Outline:
         BinaryError: If it is missing, truncated, or cannot be read.
     """
     name = str(path) if name is None else name
+    form = sniff(read_head(path, name))
     with open_regular(path, name) as file:
         size = os.fstat(file.fileno()).st_size
-        form = sniff(file.read(64))
         if form in (Form.ELF, Form.CUBIN):
             return Outline(form, size, (_read_elf(_Window(file, 0, size, name)),))
         if form is Form.ARCHIVE:

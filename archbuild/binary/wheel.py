@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from archbuild.binary.outline import Form, open_regular, sniff, unreadable
+from archbuild.binary.outline import Form, read_head, sniff, unreadable
 from archbuild.errors import BinaryError, UnreadableError
 
 #: Bytes of one member; the largest library in public wheels has about 2.5 GB.
@@ -132,8 +132,7 @@ def _is_zip(path: Path, name: str) -> bool:
     """A zip by its first bytes; by its name as well, so that damage is told."""
     if path.suffix.lower() in _ARCHIVES:
         return True
-    with open_regular(path, name) as file:
-        return sniff(file.read(64)) is Form.ZIP
+    return sniff(read_head(path, name)) is Form.ZIP
 
 
 def _can_hold_code(name: str, head: bytes) -> bool:
@@ -150,8 +149,7 @@ def _can_hold_code(name: str, head: bytes) -> bool:
 
 def _walk_folder(folder: Path, limits: Limits) -> Iterator[Candidate]:
     seen: set[tuple[int, int]] = set()
-    for path in _files(folder):
-        status = path.stat()
+    for path, status in _files(folder):
         key = (status.st_dev, status.st_ino)
         if key in seen:
             continue
@@ -160,20 +158,12 @@ def _walk_folder(folder: Path, limits: Limits) -> Iterator[Candidate]:
         if path.suffix.lower() in _ARCHIVES:
             prefixed = _walk_zip(path, name, limits, _DEPTH - 1)
             yield from (Candidate(f"{name}/{c.name}", c.real) for c in prefixed)
-            continue
-        if _can_hold_code(name, _head(path, name, status.st_size)):
+        elif _can_hold_code(name, read_head(path, name) if status.st_size else b""):
             yield Candidate(name, path)
 
 
-def _head(path: Path, name: str, size: int) -> bytes:
-    if not size:
-        return b""
-    with open_regular(path, name) as file:
-        return file.read(64)
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """Regular files in a stable order; a link to a file counts where the file is elsewhere."""
+def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Regular files in a stable order."""
 
     def stop(error: OSError) -> None:
         raise unreadable(str(error.filename or folder), error) from None
@@ -183,15 +173,23 @@ def _files(folder: Path) -> Iterator[Path]:
         folders.sort()
         for name in sorted(names):
             path = Path(place, name)
-            if path.is_symlink() and (not path.exists() or root in path.resolve().parents):
-                continue
-            if path.is_file():
-                yield path
+            try:
+                status = _status(path, root)
+            except OSError as error:
+                raise unreadable(str(path), error) from None
+            if status is not None and stat.S_ISREG(status.st_mode):
+                yield path, status
+
+
+def _status(path: Path, root: Path) -> os.stat_result | None:
+    """What a name stands for; None for a link into the folder, or to nowhere."""
+    if path.is_symlink() and (not path.exists() or root in path.resolve().parents):
+        return None
+    return path.stat()
 
 
 def _open_zip(path: Path, name: str) -> zipfile.ZipFile:
-    with open_regular(path, name) as file:
-        head = file.read(64)
+    head = read_head(path, name)
     try:
         return zipfile.ZipFile(path)
     except NotImplementedError as error:
