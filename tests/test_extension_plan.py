@@ -93,7 +93,7 @@ def test_defect_4_what_torch_refuses_and_nvcc_builds(archs: str, expected: str) 
 
 
 def test_defect_4_nvcc_is_asked() -> None:
-    with pytest.raises(UnsupportedTargetError, match="CUDA 12.9 or older"):
+    with pytest.raises(UnsupportedTargetError, match=r"CUDA 12\.9 or older"):
         plan(archs="6.1")
 
 

@@ -95,7 +95,7 @@ def test_many_builds_at_once(tmp_path: Path) -> None:
     def make() -> None:
         try:
             make_link_folder([libraries], tmp_path / "links")
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             failed.append(error)
 
     threads = [threading.Thread(target=make) for _ in range(8)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from archbuild.build import verification
@@ -64,14 +66,14 @@ def _file(executable: str = "", relocatable: str = "") -> DeviceFile:
     ],
 )
 def test_what_a_file_lacks(
+    *,
     held: DeviceFile,
+    relocatable: bool,
     targets: str,
     missing: str | None,
     present: str,
     monkeypatch: pytest.MonkeyPatch,
-    tmp_path,
-    *,
-    relocatable: bool,
+    tmp_path: Path,
 ) -> None:
     asked: list[tuple[str, str, bool]] = []
 

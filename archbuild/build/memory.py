@@ -44,7 +44,7 @@ def fingerprint(files: Iterable[str], words: Iterable[str]) -> str:
 def _stamp(file: str) -> str:
     try:
         found = Path(file).stat()
-    except OSError:
+    except (OSError, ValueError):  # a path that holds a zero byte is no file either
         return "absent"
     return f"{found.st_size} {found.st_mtime_ns}"
 

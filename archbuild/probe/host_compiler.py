@@ -14,6 +14,14 @@ _LIMITS = {
     "clang": re.compile(r"__clang_major__\s*(>=|>)\s*(\d+)"),
 }
 
+# gcc's stands behind what the distribution wrote in brackets, clang's behind its
+# name: "g++ (GCC) 8.5.0 20210514 (Red Hat 8.5.0-18)",
+# "Apple clang version 15.0.0 (clang-1500.3.9.4)".
+_VERSIONS = {
+    "gcc": re.compile(r"\) (\d+)\.\d"),
+    "clang": re.compile(r"\bclang version (\d+)\."),
+}
+
 
 def query_host_compiler(command: str, *, timeout: float = 5.0) -> HostCompiler:
     """Ask a compiler what it is.
@@ -35,8 +43,8 @@ def query_host_compiler(command: str, *, timeout: float = 5.0) -> HostCompiler:
         family = "gcc"
     else:
         return HostCompiler(command, "unknown", None)
-    numbers = re.findall(r"(\d+)\.\d+(?:\.\d+)?", first)
-    return HostCompiler(command, family, int(numbers[-1]) if numbers else None)
+    version = _VERSIONS[family].search(first)
+    return HostCompiler(command, family, int(version[1]) if version else None)
 
 
 def read_host_limits(toolkit: Toolkit) -> HostLimits:

@@ -26,9 +26,16 @@ def read_config(folder: str | Path = ".", *, file: str | Path | None = None) -> 
         ConfigError: If the table holds what archbuild doesn't know.
     """
     path = Path(file) if file is not None else Path(folder) / "pyproject.toml"
-    if file is None and not path.is_file():
-        return Config()
-    table = _load(path).get("tool", {}).get("archbuild")
+    try:
+        document = _load(path)
+    except FileNotFoundError:
+        if file is None:
+            return Config()
+        raise UnreadableError(f"{path} does not exist.") from None
+    except OSError as error:
+        raise UnreadableError(f"{path} cannot be read: {error.strerror}.") from None
+    tools = document.get("tool", {})
+    table = tools.get("archbuild") if isinstance(tools, dict) else None
     if table is None:
         return Config(path=str(path))
     if not isinstance(table, dict):
@@ -45,9 +52,7 @@ def _load(path: Path) -> dict[str, Any]:
         import tomli as tomllib  # noqa: PLC0415
     try:
         document: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UnreadableError(f"{path} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is no TOML: {error}.") from None
     return document
 

@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Iterable
 
-from archbuild.model.arch import Arch, Suffix
+from archbuild.model.arch import Arch
 from archbuild.model.gencode import render_gencodes
 from archbuild.model.machine import Toolkit
 from archbuild.model.record import encode
@@ -58,12 +58,17 @@ def link_words(toolkit: Toolkit | None) -> list[str]:
 
 def torch_list(selection: Selection) -> str:
     """The value of TORCH_CUDA_ARCH_LIST."""
-    return render_arch_list(selection.targets)
+    return render_arch_list(_loadable(selection))
 
 
 def cmake_list(selection: Selection) -> str:
     """The value of CMAKE_CUDA_ARCHITECTURES: each with ``-real`` or ``-virtual``."""
-    return ";".join(_cmake_name(target) for target in selection.targets)
+    return ";".join(_cmake_name(target) for target in _loadable(selection))
+
+
+def _loadable(selection: Selection) -> tuple[Arch, ...]:
+    """The targets but LTO-IR, which NVCC_APPEND_FLAGS can add and no list can name."""
+    return tuple(t for t in selection.targets if t.is_real or t.is_virtual)
 
 
 def _cmake_name(target: Arch) -> str:
@@ -119,16 +124,21 @@ def render_reasons(selection: Selection) -> str:
     return "\n".join([head, *lines])
 
 
-def torch_refuses(selection: Selection) -> tuple[str, ...]:
-    """The targets that torch's own parser of TORCH_CUDA_ARCH_LIST does not take.
+# torch 2.14.1, torch/utils/cpp_extension.py, read 2026-11-30.
+_TORCH_TAKES = (
+    "3.5 3.7 5.0 5.2 5.3 6.0 6.1 6.2 7.0 7.2 7.5 8.0 8.6 8.7 8.9 9.0 9.0a 10.0 10.0a 10.3 10.3a "
+    "10.7 10.7a 11.0 11.0a 12.0 12.0a 12.1 12.1a"
+)
 
-    torch 2.14 knows no ``f``, and neither 8.8 nor 10.1; archbuild reads them.
+
+def torch_refuses(selection: Selection) -> tuple[str, ...]:
+    """What torch's own parser of TORCH_CUDA_ARCH_LIST does not take of the list.
+
+    torch 2.14 knows no ``f``, neither 8.8 nor 10.1, and no PTX without SASS of
+    the same number; archbuild reads them all.
     """
-    unknown = {(8, 8), (10, 1)}
-    refused = (
-        target
-        for target in selection.targets
-        if target.suffix is Suffix.FAMILY
-        or (target.capability.major, target.capability.minor) in unknown
+    return tuple(
+        item
+        for item in torch_list(selection).split(";")
+        if item.removesuffix("+PTX") not in _TORCH_TAKES.split()
     )
-    return tuple(dict.fromkeys(target.dotted for target in refused))

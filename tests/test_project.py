@@ -1,0 +1,137 @@
+"""[tool.archbuild] of a pyproject.toml, whole and broken."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from archbuild.errors import ArchbuildError, ConfigError, UnreadableError
+from archbuild.model.config import Config
+from archbuild.probe.project import read_config
+
+
+def _write(folder: Path, text: str | bytes, name: str = "pyproject.toml") -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "archs"),
+    [
+        ("", None),
+        ("[project]\nname = 'x'\n", None),
+        ("tool = 3\n", None),
+        ("[tool]\nother = 1\n", None),
+        ("[tool.archbuild]\n", None),
+        ("[tool.archbuild]\narchs = '8.0;9.0+PTX'\n", "8.0;9.0+PTX"),
+        ("[tool.archbuild]\narchs = ['8.0', '9.0+PTX']\n", "8.0;9.0+PTX"),
+        ("[tool.archbuild]\narchs = ['RTX 4090']\n", "RTX 4090"),
+        # Not None: a list that was emptied by mistake has to be refused later.
+        ("[tool.archbuild]\narchs = []\n", ""),
+        ("[tool.archbuild]\narchs = ''\n", ""),
+    ],
+)
+def test_the_table(text: str, archs: str | None, tmp_path: Path) -> None:
+    path = _write(tmp_path, text)
+    assert read_config(tmp_path) == Config(archs, str(path))
+    assert read_config("elsewhere", file=path) == Config(archs, str(path))
+
+
+def test_no_file_is_no_project(tmp_path: Path) -> None:
+    assert read_config(tmp_path) == Config()
+    assert read_config(tmp_path / "absent") == Config()
+
+
+def test_parents_are_not_searched(tmp_path: Path) -> None:
+    _write(tmp_path, "[tool.archbuild]\narchs = '8.0'\n")
+    (tmp_path / "child").mkdir()
+    assert read_config(tmp_path / "child") == Config()
+
+
+def test_the_folder_is_this_one_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(tmp_path, "[tool.archbuild]\narchs = '8.0'\n")
+    monkeypatch.chdir(tmp_path)
+    assert read_config().archs == "8.0"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "parts"),
+    [
+        ("[tool", ConfigError, ["is no TOML"]),
+        (b"\xff\xfe", ConfigError, ["is no TOML"]),
+        ("a = " + "[" * 20_000, ConfigError, ["is no TOML"]),
+        ("[tool]\narchbuild = '8.0'\n", ConfigError, ["is no table"]),
+        ("[tool.archbuild]\narch = '8.0'\n", ConfigError, ["'arch'", "Did you mean archs?"]),
+        ("[tool.archbuild]\nfrobnicate = 1\n", ConfigError, ["'frobnicate'", "Known: archs"]),
+        ("[tool.archbuild]\narchs = 8.0\n", ConfigError, ["8.0", "a list of strings"]),
+        ("[tool.archbuild]\narchs = ['8.0', 9.0]\n", ConfigError, ["a list of strings"]),
+        ("[tool.archbuild.archs]\nx = 1\n", ConfigError, ["a list of strings"]),
+    ],
+    ids=["torn", "utf-16", "deep", "no-table", "misspelt", "unknown", "number", "mixed", "nested"],
+)
+def test_what_cannot_be_used_is_one_sentence(
+    text: str | bytes, error: type[ArchbuildError], parts: list[str], tmp_path: Path
+) -> None:
+    path = _write(tmp_path, text)
+    with pytest.raises(error) as caught:
+        read_config(tmp_path)
+    for part in [str(path), *parts]:
+        assert part in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_named_file_has_to_exist(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match=r"other\.toml does not exist") as caught:
+        read_config(file=tmp_path / "other.toml")
+    assert caught.value.exit_code == 3
+
+
+def test_a_folder_in_its_place_is_told(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").mkdir()
+    with pytest.raises(UnreadableError, match="cannot be read"):
+        read_config(tmp_path)
+
+
+_AS_NOBODY = """
+import os, sys
+from archbuild.errors import UnreadableError
+from archbuild.probe.project import read_config
+read_config(sys.argv[1] + "/..")  # loads what reads TOML, which nobody may not do later
+if os.getuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+try:
+    read_config(sys.argv[1])
+except UnreadableError as error:
+    sys.stdout.write(str(error))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+@pytest.mark.parametrize("closed", ["folder", "file"])
+def test_what_may_not_be_read_is_told(closed: str, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    path = _write(folder, "[tool.archbuild]\narchs = '8.0'\n")
+    _write(tmp_path, "")
+    for parent in [*tmp_path.parents[:2], tmp_path]:
+        if parent.owner() == tmp_path.owner():
+            parent.chmod(0o755)
+    (folder if closed == "folder" else path).chmod(0)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _AS_NOBODY, str(folder)],
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            cwd=Path(__file__).parents[1],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+    finally:
+        folder.chmod(0o755)
+    assert done.stdout == f"{path} cannot be read: Permission denied."
