@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from archbuild._version import __version__
 
 if TYPE_CHECKING:
     from archbuild.cpp_extension import BuildExtension as BuildExtension

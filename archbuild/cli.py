@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from archbuild import __version__
+from archbuild._version import __version__
 from archbuild.errors import ArchbuildError, NotKnownError, NoToolkitError, UsageError
 
 if TYPE_CHECKING:
