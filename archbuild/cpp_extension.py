@@ -31,7 +31,11 @@ from archbuild.model.machine import Machine, Toolkit
 from archbuild.probe.host_compiler import query_host_compiler, read_host_limits
 from archbuild.probe.machine import query_machine
 from archbuild.probe.project import read_config
-from archbuild.rules.host_compiler import check_host_compiler, named_host_compiler
+from archbuild.rules.host_compiler import (
+    allows_any_host,
+    check_host_compiler,
+    named_host_compiler,
+)
 from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_flags
 from archbuild.rules.selection import Selection
 from archbuild.rules.torch_match import check_torch_match
@@ -173,7 +177,8 @@ class BuildExtension(_TorchBuildExtension):
         warning = check_torch_match(_MACHINE)
         if warning:
             _log.warning("archbuild: %s", warning)
-        chosen = select_archs(self.archs, toolkit=CUDA_HOME, config=read_config())
+        gpus = any(map(_says_native, extensions))
+        chosen = select_archs(self.archs, toolkit=CUDA_HOME, config=read_config(), gpus=gpus)
         toolkit = chosen.selection.compiler.toolkit
         assert toolkit is not None
         _tell(chosen.selection)
@@ -254,12 +259,20 @@ def _nvcc_flags(extension: Any) -> NvccFlags:
     return parse_nvcc_flags(flags, f"the nvcc flags of {extension.name}")
 
 
+def _says_native(extension: Any) -> bool:
+    """Whether this extension alone asks for the GPUs of this machine."""
+    archs = getattr(extension, "archs", None) or ""
+    return "native" in archs.lower() or "native" in _nvcc_flags(extension).words
+
+
 def _checked_host(flags: NvccFlags, chosen: Selected) -> str | None:
     host = named_host_compiler(flags, chosen.machine)
     toolkit = chosen.selection.compiler.toolkit
     if os.name != "nt" and toolkit is not None:
+        any_version = allows_any_host(flags, chosen.machine)
         compiler = query_host_compiler(host or "g++")
-        check_host_compiler(compiler, read_host_limits(toolkit), f"CUDA {toolkit.version}")
+        limits = read_host_limits(toolkit)
+        check_host_compiler(compiler, limits, f"CUDA {toolkit.version}", any_version=any_version)
     return host
 
 

@@ -6,7 +6,11 @@ import pytest
 
 from archbuild.errors import BuildError, UsageError
 from archbuild.model.host import HostCompiler, HostLimits
-from archbuild.rules.host_compiler import check_host_compiler, named_host_compiler
+from archbuild.rules.host_compiler import (
+    allows_any_host,
+    check_host_compiler,
+    named_host_compiler,
+)
 from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_flags
 from tests.machines import machine
 
@@ -94,3 +98,24 @@ def test_a_missing_one_is_told() -> None:
     host = HostCompiler("g++-99", "unknown", None, found=False)
     with pytest.raises(BuildError, match=r"g\+\+-99 was not found"):
         check_host_compiler(host, _LIMITS, "CUDA 13.0")
+
+
+@pytest.mark.parametrize(
+    ("own", "variables", "allowed"),
+    [
+        ((), {}, False),
+        (("-allow-unsupported-compiler",), {}, True),
+        ((), {"NVCC_APPEND_FLAGS": "-O3 --allow-unsupported-compiler"}, True),
+    ],
+)
+def test_a_newer_compiler_passes_only_where_somebody_answers_for_it(
+    own: tuple[str, ...], variables: dict[str, str], allowed: bool
+) -> None:
+    flags = NvccFlags(rest=own)
+    assert allows_any_host(flags, machine("13.0", **variables)) is allowed
+    newer, limits = HostCompiler("g++", "gcc", 99), HostLimits(15, 20, "host_config.h")
+    if allowed:
+        check_host_compiler(newer, limits, "CUDA 13.0", any_version=True)
+    else:
+        with pytest.raises(BuildError, match="-allow-unsupported-compiler"):
+            check_host_compiler(newer, limits, "CUDA 13.0")

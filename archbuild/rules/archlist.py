@@ -39,7 +39,7 @@ class ArchItem:
         word: The word, if it is one.
         ptx: Whether ``+PTX`` was typed behind it. Of a number, a product or a
             generation the targets then hold that PTX. Of ``native`` it asks
-            for PTX of every GPU that is found; to ``all`` and ``all-major``
+            for PTX of the newest GPU that is found; to ``all`` and ``all-major``
             it adds nothing, since they bring PTX of the highest major.
     """
 

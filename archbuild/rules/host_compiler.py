@@ -53,13 +53,24 @@ def _compiler_word(value: str | None, name: str) -> str | None:
     return compilers[0] if compilers else None
 
 
-def check_host_compiler(host: HostCompiler, limits: HostLimits, toolkit: str) -> None:
+def allows_any_host(own: NvccFlags, machine: Machine) -> bool:
+    """Whether somebody told nvcc to take a host compiler that it doesn't know."""
+    names = ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
+    added = [parse_nvcc_variable(machine.variable(name), name).rest for name in names]
+    words = {word for flags in (own.rest, *added) for word in flags}
+    return not words.isdisjoint(("-allow-unsupported-compiler", "--allow-unsupported-compiler"))
+
+
+def check_host_compiler(
+    host: HostCompiler, limits: HostLimits, toolkit: str, *, any_version: bool = False
+) -> None:
     """Refuse a host compiler that is missing or newer than nvcc takes.
 
     Args:
         host: The compiler that nvcc would call.
         limits: Of the toolkit's ``crt/host_config.h``.
         toolkit: For the message, ``CUDA 13.0``.
+        any_version: Only that there is one; somebody answers for its version.
 
     Raises:
         BuildError: With both versions and the cure.
@@ -70,11 +81,12 @@ def check_host_compiler(host: HostCompiler, limits: HostLimits, toolkit: str) ->
             "Install a C++ compiler, or name one: CXX=g++, NVCC_CCBIN.",
         )
     limit = {"gcc": limits.gcc, "clang": limits.clang}.get(host.family)
-    if host.major is None or limit is None or host.major <= limit:
+    if any_version or host.major is None or limit is None or host.major <= limit:
         return
     raise BuildError(
         f"{host.command} is {host.family} {host.major}; {toolkit} takes {host.family} {limit} "
         f"at most ({limits.source}).",
         f"Install {host.family} {limit} or older and name it: "
-        f"CXX={'g++' if host.family == 'gcc' else 'clang++'}-{limit}, or NVCC_CCBIN.",
+        f"CXX={'g++' if host.family == 'gcc' else 'clang++'}-{limit}, or NVCC_CCBIN; or answer for "
+        "it yourself: -allow-unsupported-compiler among the nvcc flags.",
     )
