@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,14 +26,16 @@ def read_config(folder: str | Path = ".", *, file: str | Path | None = None) -> 
     """
     path = Path(file) if file is not None else Path(folder) / "pyproject.toml"
     try:
-        document = _load(path)
+        text = path.read_bytes()
     except FileNotFoundError:
         if file is None:
             return Config()
         raise UnreadableError(f"{path} does not exist.") from None
     except OSError as error:
         raise UnreadableError(f"{path} cannot be read: {error.strerror}.") from None
-    tools = document.get("tool", {})
+    if b"archbuild" not in text:
+        return Config(path=str(path))
+    tools = _parse(text, path).get("tool", {})
     table = tools.get("archbuild") if isinstance(tools, dict) else None
     if table is None:
         return Config(path=str(path))
@@ -45,13 +46,13 @@ def read_config(folder: str | Path = ".", *, file: str | Path | None = None) -> 
     return Config(_archs(table.get("archs"), path), str(path))
 
 
-def _load(path: Path) -> dict[str, Any]:
+def _parse(text: bytes, path: Path) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
-        import tomllib  # noqa: PLC0415  (costs what it costs only where there is a file)
+        import tomllib  # noqa: PLC0415  (only where there is something to read)
     else:
         import tomli as tomllib  # noqa: PLC0415
     try:
-        document: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        document: dict[str, Any] = tomllib.loads(text.decode())
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is no TOML: {error}.") from None
     return document
@@ -60,6 +61,8 @@ def _load(path: Path) -> dict[str, Any]:
 def _check_key(key: str, path: Path) -> None:
     if key in _KEYS:
         return
+    import difflib  # noqa: PLC0415  (only for an error)
+
     near = difflib.get_close_matches(key, _KEYS, 1)
     hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(_KEYS)}."
     raise ConfigError(f"{path}: [tool.archbuild] has no key {key!r}.", hint)

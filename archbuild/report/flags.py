@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Iterable
@@ -10,7 +9,6 @@ from collections.abc import Iterable
 from archbuild.model.arch import Arch
 from archbuild.model.gencode import render_gencodes
 from archbuild.model.machine import Toolkit
-from archbuild.model.record import encode
 from archbuild.rules.archlist import render_arch_list
 from archbuild.rules.selection import Selection
 
@@ -27,6 +25,8 @@ def render_flags(selection: Selection, style: str, *, link: bool = False) -> str
         link: For ``nvcc`` and ``json``: add what linking a shared library needs.
     """
     if style == "json":
+        import json  # noqa: PLC0415  (no other format needs it)
+
         return json.dumps(flags_document(selection, link=link), indent=2)
     if style == "torch":
         return torch_list(selection)
@@ -85,6 +85,8 @@ def _exports(selection: Selection) -> Iterable[str]:
 
 def flags_document(selection: Selection, *, link: bool = False) -> dict[str, object]:
     """The selection as what ``--format json`` prints; its schema ships beside."""
+    from archbuild.model.record import encode  # noqa: PLC0415  (as json above)
+
     toolkit = selection.compiler.toolkit
     choices = [
         {

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from archbuild.facts.architectures import generation_expansion
-from archbuild.facts.products import find_product
 from archbuild.model.arch import Arch, ComputeCapability, Stage, Suffix
 from archbuild.rules import archlist_advice as advice
 
@@ -221,6 +220,8 @@ def _read_name(text: str, where: str) -> ArchItem | None:
         highest = expansion[-1].virtual
         extra = (highest,) if ptx and highest not in expansion else ()
         return ArchItem(text, expansion + extra, ptx=ptx)
+    from archbuild.facts.products import find_product  # noqa: PLC0415  (a large table)
+
     product = find_product(head)
     if product is None:
         return None

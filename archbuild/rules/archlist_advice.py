@@ -6,11 +6,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from archbuild.errors import ArchListError
 from archbuild.facts.architectures import CAPABILITIES, GENERATIONS
-from archbuild.facts.products import Product, similar_products
 from archbuild.model.arch import Arch
+
+if TYPE_CHECKING:
+    from archbuild.facts.products import Product
 
 _FORMS = "Write 9.0 or sm_90 for SASS, compute_90 for PTX, 9.0+PTX for both."
 _AMD = re.compile(r"gfx\d+[0-9a-f]*(:.*)?")
@@ -90,7 +93,7 @@ def missing_separators(whole: str, groups: list[str], where: str) -> ArchListErr
 
 def misspelt_product(whole: str, where: str) -> ArchListError | None:
     """A name of several words that is nearly a product's; None where none is near."""
-    similar = similar_products(whole)
+    similar = _similar_products(whole)
     wrong = "is no product that is known, and no list of architectures"
     return _error(whole, where, wrong, _did_you_mean(similar)) if similar else None
 
@@ -110,7 +113,7 @@ def _similar(text: str, words: Iterable[str]) -> tuple[str, ...]:
     names = {row.name.lower(): row.name for row in GENERATIONS} | {word: word for word in words}
     head, _ = split_ptx(text[:_QUOTED])
     near = get_close_matches(head.lower().replace("_", "-"), list(names), n=2, cutoff=0.6)
-    return tuple(dict.fromkeys((*(names[n] for n in near), *similar_products(head))))[:3]
+    return tuple(dict.fromkeys((*(names[n] for n in near), *_similar_products(head))))[:3]
 
 
 def _did_you_mean(names: tuple[str, ...]) -> str:
@@ -182,7 +185,7 @@ def _explain_number(text: str, where: str) -> ArchListError | None:
 
 
 def _too_long(text: str, where: str) -> ArchListError:
-    near = similar_products(text)
+    near = _similar_products(text)
     cure = f"{_did_you_mean(near)} {_FORMS}" if near else _FORMS
     return _error(text, where, "has too many digits for an architecture", cure)
 
@@ -195,3 +198,9 @@ _EXPLANATIONS: tuple[Callable[[str, str], ArchListError | None], ...] = (
     _explain_tegra,
     _explain_number,
 )
+
+
+def _similar_products(text: str) -> tuple[str, ...]:
+    from archbuild.facts.products import similar_products  # noqa: PLC0415  (a large table)
+
+    return similar_products(text)
