@@ -33,8 +33,6 @@ def read_config(folder: str | Path = ".", *, file: str | Path | None = None) -> 
         raise UnreadableError(f"{path} does not exist.") from None
     except OSError as error:
         raise UnreadableError(f"{path} cannot be read: {error.strerror}.") from None
-    if b"archbuild" not in text:
-        return Config(path=str(path))
     tools = _parse(text, path).get("tool", {})
     table = tools.get("archbuild") if isinstance(tools, dict) else None
     if table is None:
