@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 import archbuild
-from archbuild.cli import main
+from archbuild.cli.main import main
 from tests.fakes import MIXED, FakeDriver, FakeGpu
 from tests.projects import clean_environment
 

@@ -1,0 +1,55 @@
+"""Which flags serve these GPUs with this nvcc?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from archbuild.cli.common import ARCH_HELP, add_machine, parse_cuda, recorded_machine, say
+
+# ruff: noqa: PLC0415  (see common.py)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.description = "Flags on standard output, notes and warnings on standard error."
+    parser.epilog = 'nvcc -c $(archbuild flags) k.cu; eval "$(archbuild flags --format env)"'
+    parser.add_argument("--arch", metavar="LIST", help=ARCH_HELP)
+    parser.add_argument("--toolkit", metavar="DIR", help="the CUDA Toolkit to use")
+    parser.add_argument("--cuda", metavar="X.Y", help="plan for this CUDA, with no nvcc at hand")
+    parser.add_argument(
+        "--format",
+        choices=("nvcc", "torch", "cmake", "env", "json"),
+        default="nvcc",
+        help="what to print (default: %(default)s)",
+    )
+    parser.add_argument("--link", action="store_true", help="add what nvcc -shared needs")
+    parser.add_argument("--why", action="store_true", help="the reasons, on standard error")
+    add_machine(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run it; the exit code."""
+    from archbuild.probe.project import read_config
+    from archbuild.report.flags import render_flags, render_reasons, torch_refuses
+    from archbuild.services.select import select_archs
+
+    selected = select_archs(
+        options.arch,
+        toolkit=options.toolkit,
+        cuda=parse_cuda(options.cuda),
+        config=read_config(),
+        machine=recorded_machine(options),
+    )
+    selection = selected.selection
+    for note in selection.notes:
+        say("note", note)
+    if options.why:
+        print(render_reasons(selection), file=sys.stderr)
+    for warning in selection.warnings:
+        say("warning", warning)
+    refused = torch_refuses(selection) if options.format in ("torch", "env", "cmake") else ()
+    if refused:
+        say("note", f"torch's own BuildExtension and CMake files do not take {refused[0]}.")
+    print(render_flags(selection, options.format, link=options.link))
+    return 0
