@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from archbuild.cli.common import ARCH_HELP, add_machine, parse_cuda, recorded_machine, say
+from archbuild.cli.inputs import ARCH_HELP, add_machine, parse_cuda, recorded_machine
+from archbuild.cli.terminal import say
 
-# ruff: noqa: PLC0415  (see common.py)
+# ruff: noqa: PLC0415  (see inputs.py)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

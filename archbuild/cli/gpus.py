@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from archbuild.cli.common import add_machine, recorded_machine, width
+from archbuild.cli.inputs import add_machine, recorded_machine
+from archbuild.cli.terminal import width
 
-# ruff: noqa: PLC0415  (see common.py)
+# ruff: noqa: PLC0415  (see inputs.py)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from archbuild._version import __version__
-from archbuild.cli.common import say
+from archbuild.cli.terminal import say
 from archbuild.errors import ArchbuildError
 
 #: Each is a module beside this one, with ``add_arguments`` and ``run``.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from archbuild.cli.common import ARCH_HELP, require_cuobjdump, require_toolkit, say, width
+from archbuild.cli.inputs import ARCH_HELP, require_cuobjdump, require_toolkit
+from archbuild.cli.terminal import say, width
 
-# ruff: noqa: PLC0415  (see common.py)
+# ruff: noqa: PLC0415  (see inputs.py)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from archbuild.cli.common import color, require_cuobjdump, say, width
+from archbuild.cli.inputs import require_cuobjdump
+from archbuild.cli.terminal import color, say, width
 
-# ruff: noqa: PLC0415  (see common.py)
+# ruff: noqa: PLC0415  (see inputs.py)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

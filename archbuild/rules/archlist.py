@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from archbuild.facts.architectures import generation_expansion
 from archbuild.model.arch import Arch, ComputeCapability, Stage, Suffix
 from archbuild.rules import archlist_advice as advice
 
@@ -215,6 +214,9 @@ def _capability(digits: str, text: str, where: str) -> ComputeCapability:
 def _read_name(text: str, where: str) -> ArchItem | None:
     """A generation or a product, with or without ``+PTX``."""
     head, ptx = advice.split_ptx(text)
+    # Tables are loaded where they are used: numbers need none of them.
+    from archbuild.facts.architectures import generation_expansion  # noqa: PLC0415
+
     expansion = generation_expansion(head)
     if expansion is not None:
         highest = expansion[-1].virtual

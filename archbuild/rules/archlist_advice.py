@@ -9,11 +9,14 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from archbuild.errors import ArchListError
-from archbuild.facts.architectures import CAPABILITIES, GENERATIONS
 from archbuild.model.arch import Arch
 
 if TYPE_CHECKING:
     from archbuild.facts.products import Product
+
+# The tables are loaded where they are used: most lists need none of them, and a command
+# has to start quickly.
+# ruff: noqa: PLC0415
 
 _FORMS = "Write 9.0 or sm_90 for SASS, compute_90 for PTX, 9.0+PTX for both."
 _AMD = re.compile(r"gfx\d+[0-9a-f]*(:.*)?")
@@ -66,6 +69,8 @@ def no_such_number(text: str, where: str) -> ArchListError:
 
 def bare_major(digits: str, text: str, where: str) -> ArchListError:
     """A number which may be a major without its minor."""
+    from archbuild.facts.architectures import CAPABILITIES
+
     major = int(digits)
     small = f"{digits[:-1] or '0'}.{digits[-1]}"
     wrong = f"can be read as {major}.0 or, since the last digit is the minor, as {small}"
@@ -110,6 +115,8 @@ def unreadable(text: str, where: str, words: Iterable[str]) -> ArchListError:
 
 
 def _similar(text: str, words: Iterable[str]) -> tuple[str, ...]:
+    from archbuild.facts.architectures import GENERATIONS
+
     names = {row.name.lower(): row.name for row in GENERATIONS} | {word: word for word in words}
     head, _ = split_ptx(text[:_QUOTED])
     near = get_close_matches(head.lower().replace("_", "-"), list(names), n=2, cutoff=0.6)
@@ -141,6 +148,8 @@ def _explain_lto(text: str, where: str) -> ArchListError | None:
 
 
 def _explain_tegra(text: str, where: str) -> ArchListError | None:
+    from archbuild.facts.architectures import CAPABILITIES
+
     match = re.fullmatch(r"([a-z]+)\+tegra(\+ptx)?", text.lower())
     rows = [r for r in CAPABILITIES if match and r.generation.lower() == match[1]]
     if not rows:
@@ -201,6 +210,6 @@ _EXPLANATIONS: tuple[Callable[[str, str], ArchListError | None], ...] = (
 
 
 def _similar_products(text: str) -> tuple[str, ...]:
-    from archbuild.facts.products import similar_products  # noqa: PLC0415  (a large table)
+    from archbuild.facts.products import similar_products
 
     return similar_products(text)

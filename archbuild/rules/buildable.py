@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from archbuild.errors import UnsupportedTargetError
-from archbuild.facts.architectures import RENAMED
-from archbuild.facts.toolkits import TOOLKITS, toolkits_that_build
 from archbuild.model.arch import Arch, Stage, Suffix
 from archbuild.rules.reach import nearest_real, nearest_virtual
 from archbuild.rules.request import Compiler
+
+# The tables are loaded where they are used: most lists need none of them, and a command
+# has to start quickly.
+# ruff: noqa: PLC0415
 
 
 def current_name(target: Arch, compiler: Compiler) -> Arch:
@@ -19,10 +21,14 @@ def current_name(target: Arch, compiler: Compiler) -> Arch:
         target: Any target; all but those of a renamed chip come back as they are.
         compiler: Decides which of the two numbers is known.
     """
+    if target in compiler.archs:
+        return target
+    from archbuild.facts.architectures import RENAMED
+
     for row in RENAMED:
         renamed = Arch(target.stage, row.new, target.suffix)
-        if target.capability == row.old and target not in compiler.archs:
-            return renamed if renamed in compiler.archs else target
+        if target.capability == row.old and renamed in compiler.archs:
+            return renamed
     return target
 
 
@@ -51,6 +57,8 @@ def require_buildable(target: Arch, wanted: str, compiler: Compiler) -> None:
 
 def toolkit_cure(target: Arch) -> str:
     """Which CUDA releases build a target, as one sentence."""
+    from archbuild.facts.toolkits import TOOLKITS, toolkits_that_build
+
     versions = toolkits_that_build(target)
     if not versions:
         return f"No CUDA release known to archbuild builds {target}."
@@ -64,6 +72,8 @@ def toolkit_cure(target: Arch) -> str:
 
 
 def _renamed(target: Arch, compiler: Compiler) -> Iterable[str]:
+    from archbuild.facts.architectures import RENAMED
+
     for row in RENAMED:
         old = Arch(target.stage, row.old, target.suffix)
         if target.capability == row.new and old in compiler.archs:

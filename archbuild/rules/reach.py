@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from archbuild.facts.architectures import family_members, is_tegra
 from archbuild.model.arch import Arch, ComputeCapability, Suffix
+
+# The tables are loaded where they are used: most lists need none of them, and a command
+# has to start quickly.
+# ruff: noqa: PLC0415
 
 
 class Reach(Enum):
@@ -30,6 +33,8 @@ def reach(arch: Arch, device: ComputeCapability) -> Reach:
         arch: Of the image, real or virtual.
         device: The GPU's capability.
     """
+    from archbuild.facts.architectures import family_members, is_tegra
+
     if not arch.is_real and not arch.is_virtual:
         return Reach.NONE
     hit = Reach.NATIVE if arch.is_real else Reach.JIT

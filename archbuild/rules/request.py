@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from archbuild.errors import NoToolkitError
-from archbuild.facts.toolkits import TOOLKITS, find_toolkit_row
 from archbuild.model.arch import Arch
 from archbuild.model.machine import Machine, Toolkit
 from archbuild.model.version import CudaVersion
@@ -128,6 +127,8 @@ def choose_compiler(machine: Machine, cuda: CudaVersion | None = None) -> Compil
             f"There is no CUDA Toolkit here: {reason}.",
             'Install one with: pip install "archbuild[cu130]" (or name a version: --cuda 13.0)',
         )
+    from archbuild.facts.toolkits import find_toolkit_row  # noqa: PLC0415  (only without an nvcc)
+
     row = find_toolkit_row(version)
     if row is None:
         raise NoToolkitError(
@@ -141,6 +142,8 @@ def choose_compiler(machine: Machine, cuda: CudaVersion | None = None) -> Compil
 
 def _nearest_rows(version: CudaVersion) -> str:
     """The versions of the table on both sides of one that it lacks."""
+    from archbuild.facts.toolkits import TOOLKITS  # noqa: PLC0415  (only without an nvcc)
+
     known = [row.version for row in TOOLKITS]
     beside = (
         max((v for v in known if v < version), default=None),

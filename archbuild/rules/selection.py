@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from archbuild.errors import NoGpuError, UnsupportedTargetError
-from archbuild.facts.architectures import CAPABILITIES, RENAMED
 from archbuild.model.arch import Arch, ComputeCapability, Stage, Suffix
 from archbuild.model.gencode import Gencode
 from archbuild.model.machine import Gpu, Machine
@@ -16,8 +15,6 @@ from archbuild.rules.expectation import images_of_word
 from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_variable
 from archbuild.rules.reach import Reach, best_reach, nearest_real, nearest_virtual
 from archbuild.rules.request import DETECTED, NVCC, TORCH, Compiler, Request
-
-_OLD_NUMBERS = frozenset(row.old for row in RENAMED)
 
 
 @dataclass(frozen=True)
@@ -268,7 +265,10 @@ def _tail(draft: _Draft) -> _Draft:
 
 def _left_out(targets: Sequence[Arch]) -> str:
     """On which devices a build for these targets will not run, as one note."""
-    current = [row.capability for row in CAPABILITIES if row.capability not in _OLD_NUMBERS]
+    from archbuild.facts.architectures import CAPABILITIES, RENAMED  # noqa: PLC0415  (a table)
+
+    old_numbers = {row.old for row in RENAMED}
+    current = [row.capability for row in CAPABILITIES if row.capability not in old_numbers]
     ways = {capability: best_reach(targets, capability) for capability in current}
     served = [c for c, way in ways.items() if way in (Reach.NATIVE, Reach.JIT)]
     # A GPU may be newer than every row.

@@ -1,11 +1,8 @@
-"""What several commands need: their streams, a recorded machine, the tools."""
+"""What several commands are given: lists, recorded machines, tools."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-import sys
 from typing import TYPE_CHECKING
 
 from archbuild.errors import NotKnownError, NoToolkitError, UsageError
@@ -19,21 +16,6 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415
 
 ARCH_HELP = 'an architecture list, such as "8.6;9.0a;12.0+PTX", "RTX 4090", native or all-major'
-
-
-def say(kind: str, text: str) -> None:
-    """One line on standard error: a note, a warning or an error."""
-    print(f"archbuild: {kind}: {text}", file=sys.stderr)
-
-
-def width() -> int:
-    """The columns of the terminal, 80 where there is none."""
-    return max(40, shutil.get_terminal_size((80, 24)).columns)
-
-
-def color() -> bool:
-    """Whether to use colours: on a terminal, unless NO_COLOR is set."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def add_machine(parser: argparse.ArgumentParser) -> None:
