@@ -10,6 +10,7 @@ improve are torch's own; ``CUDA_HOME`` is the toolkit that archbuild chose.
 
 from __future__ import annotations
 
+import errno
 import functools
 import inspect
 import logging
@@ -20,7 +21,12 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archbuild.build.extension_plan import ExtensionPlan, is_cuda_source, plan_extension
+from archbuild.build.extension_plan import (
+    DLINK_CURE,
+    ExtensionPlan,
+    is_cuda_source,
+    plan_extension,
+)
 from archbuild.build.link_folder import make_link_folder
 from archbuild.build.memory import cache_folder, fingerprint, is_remembered, remember
 from archbuild.build.torch_module import load_torch_module, put_ninja_on_path, variables
@@ -37,6 +43,7 @@ from archbuild.rules.host_compiler import (
     named_host_compiler,
 )
 from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_flags
+from archbuild.rules.request import unheeded
 from archbuild.rules.selection import Selection
 from archbuild.rules.torch_match import check_torch_match
 from archbuild.services.select import Selected, select_archs
@@ -177,6 +184,8 @@ class BuildExtension(_TorchBuildExtension):
         warning = check_torch_match(_MACHINE)
         if warning:
             _log.warning("archbuild: %s", warning)
+        for text in unheeded(_MACHINE):
+            _log.warning("archbuild: %s", text)
         gpus = any(map(_says_native, extensions))
         chosen = select_archs(self.archs, toolkit=CUDA_HOME, config=read_config(), gpus=gpus)
         toolkit = chosen.selection.compiler.toolkit
@@ -220,7 +229,9 @@ class BuildExtension(_TorchBuildExtension):
         refuse([lack for lack in lacks if lack], f"{ext.name}, compiled")
         library = Path(self.get_ext_fullpath(ext.name))
         lack = find_lack(library, library.name, plan.library_targets, cuobjdump)
-        refuse([lack] if lack else [], f"{ext.name}, linked")
+        unlinked = plan.relocatable and "nvcc_dlink" not in plan.args
+        cure = {"advice": DLINK_CURE} if unlinked else {}
+        refuse([lack] if lack else [], f"{ext.name}, linked", **cure)
         _log.info("archbuild: %s holds %s", library.name, ", ".join(map(str, plan.library_targets)))
 
 
@@ -233,6 +244,14 @@ def _setup_errors() -> Iterator[None]:
         yield
     except ArchbuildError as error:
         raise BaseError(f"archbuild: {error}") from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        where = error.filename or "the build folder"
+        raise BaseError(
+            f"archbuild: {where} cannot be written: {error.strerror}. Make room, or build "
+            "elsewhere: TMPDIR, or build_ext --build-temp."
+        ) from None
     except RuntimeError as error:
         # torch wraps what ninja said in a RuntimeError; ninja has printed it already.
         if not isinstance(error.__cause__, subprocess.CalledProcessError):
@@ -364,6 +383,8 @@ def _jit_flags(flags: list[str]) -> list[str]:
     if warning:
         _log.warning("archbuild: %s", warning)
     selection = select_archs(toolkit=CUDA_HOME, config=read_config()).selection
+    for text in (*unheeded(_MACHINE), *selection.warnings):
+        _log.warning("archbuild: %s", text)
     return flags + render_gencodes(selection.gencodes)
 
 

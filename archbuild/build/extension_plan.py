@@ -15,6 +15,9 @@ from archbuild.rules.selection import Selection, select_own
 
 CompileArgs = Mapping[str, Sequence[str]] | Sequence[str]
 
+#: For -rdc without a device link, which leaves a library that no driver can load.
+DLINK_CURE = "Pass dlink=True to CUDAExtension."
+
 _LTO = ("-dlto", "--dlink-time-opt")
 
 
@@ -79,7 +82,9 @@ def plan_extension(
     library = objects
     if own.relocatable:
         library = _linked(objects, name)
-        if any(target.is_virtual for target in objects):
+        if "nvcc_dlink" not in args:
+            notes.append(f"{name}: relocatable device code without a device link. {DLINK_CURE}")
+        elif any(target.is_virtual for target in objects):
             notes.append(
                 f"{name}: a device link (-rdc) leaves no PTX, so GPUs newer than its SASS "
                 "are not served."

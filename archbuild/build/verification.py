@@ -82,19 +82,22 @@ def _relocatable_targets(seen: DeviceFile) -> frozenset[Arch]:
     return frozenset(image.arch for image in seen.images if image.arch is not None)
 
 
-def refuse(lacks: Sequence[Lack], what: str) -> None:
+_REFUSED = (
+    "Look for flags or variables that change the architectures (NVCC_PREPEND_FLAGS, a "
+    "compiler wrapper, a stale cache), and build again."
+)
+
+
+def refuse(lacks: Sequence[Lack], what: str, advice: str = _REFUSED) -> None:
     """Fail a build whose files lack targets.
 
     Args:
         lacks: What was found; empty is well.
         what: ``"axpy._C, compiled"``, for the message.
+        advice: Where the cause is known, the cure.
 
     Raises:
         BuildError: Naming each file and what is missing in it.
     """
     if lacks:
-        raise BuildError(
-            f"{what}: {'; '.join(map(str, lacks))}.",
-            "Look for flags or variables that change the architectures (NVCC_PREPEND_FLAGS, a "
-            "compiler wrapper, a stale cache), and build again.",
-        )
+        raise BuildError(f"{what}: {'; '.join(map(str, lacks))}.", advice)

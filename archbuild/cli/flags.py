@@ -32,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run it; the exit code."""
     from archbuild.probe.project import read_config
-    from archbuild.report.flags import render_flags, render_reasons, torch_refuses
     from archbuild.services.select import select_archs
 
     selected = select_archs(
@@ -42,6 +41,8 @@ def run(options: argparse.Namespace) -> int:
         config=read_config(),
         machine=recorded_machine(options),
     )
+    from archbuild.report.flags import render_flags, render_reasons, torch_refuses
+
     selection = selected.selection
     for note in selection.notes:
         say("note", note)

@@ -20,11 +20,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run it; the exit code."""
+    from archbuild.model.config import Config
     from archbuild.model.record import render_machine
     from archbuild.probe.machine import query_machine, write_machine
     from archbuild.report.gpus import render_gpus
+    from archbuild.services.select import with_torch_archs
 
     machine = recorded_machine(options) or query_machine()
+    if options.save is not None or options.json:
+        # A record answers elsewhere, where this torch cannot be asked.
+        machine = with_torch_archs(machine, None, Config())
     if options.save is not None:
         write_machine(machine, options.save)
     text = render_machine(machine) if options.json else render_gpus(machine, width())

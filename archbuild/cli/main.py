@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from archbuild._version import __version__
-from archbuild.cli.terminal import say
+from archbuild.cli.terminal import drop_output, open_streams, say
 from archbuild.errors import ArchbuildError
 
 #: Each is a module beside this one, with ``add_arguments`` and ``run``.
@@ -32,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         4 not enough is known to say.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    open_streams()
     options = _parser(words).parse_args(words)
     run: Callable[[argparse.Namespace], int] = options.run
     try:
@@ -44,8 +44,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # Whoever read our output has had enough of it; that is no fault.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return 0
+    except OSError as error:
+        # Writing to a stream names no file. Whatever else fails is told where it is known.
+        if error.filename is not None:
+            raise
+        drop_output()
+        say("error", f"The output cannot be written: {error.strerror}. Send it elsewhere.")
+        return 3
     return code
 
 

@@ -6,6 +6,7 @@ import argparse
 
 from archbuild.cli.inputs import require_cuobjdump
 from archbuild.cli.terminal import color, say, width
+from archbuild.errors import UsageError
 
 # ruff: noqa: PLC0415  (see inputs.py)
 
@@ -28,6 +29,8 @@ def run(options: argparse.Namespace) -> int:
     from archbuild.rules.expectation import expect
     from archbuild.services.verify import verify_targets
 
+    if not all(options.path):
+        raise UsageError("A path is empty.", "Look at the variable that should have held it.")
     native = "native" in (options.targets or "").lower()
     machine = query_machine(gpus=native, torch=False)
     expected = expect(machine, option=options.targets, config=read_config().archs)

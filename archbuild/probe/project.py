@@ -32,7 +32,9 @@ def read_config(folder: str | Path = ".", *, file: str | Path | None = None) -> 
             return Config()
         raise UnreadableError(f"{path} does not exist.") from None
     except OSError as error:
-        raise UnreadableError(f"{path} cannot be read: {error.strerror}.") from None
+        raise UnreadableError(
+            f"{path} cannot be read: {error.strerror}.", "Check its permissions."
+        ) from None
     tools = _parse(text, path).get("tool", {})
     table = tools.get("archbuild") if isinstance(tools, dict) else None
     if table is None:

@@ -242,9 +242,11 @@ def _passed_over(says: str, toolkit: Toolkit, best: Toolkit, torch: TorchBuild |
         why = "which this environment's packages bring"
     else:
         why = f"which {best.found_by[0]} names"
+    packaged = ENVIRONMENT in best.found_by
+    build = ", or, for a build, uninstall nvidia-cuda-nvcc" if packaged else ""
     return (
         f"{says} (CUDA {toolkit.version}) is passed over for {best.root} (CUDA {best.version}), "
-        f"{why}; to take it all the same, name it with --toolkit"
+        f"{why}; to take it all the same, name it with --toolkit{build}"
     )
 
 

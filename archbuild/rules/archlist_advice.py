@@ -160,6 +160,14 @@ def _explain_tegra(text: str, where: str) -> ArchListError | None:
     return _error(text, where, "is no name that torch knows", cure)
 
 
+def _explain_quotes(text: str, where: str) -> ArchListError | None:
+    bare = text.strip("'\"`")
+    if bare == text:
+        return None
+    cure = f"Write {bare} without them." if bare else "Leave them out."
+    return _error(text, where, "holds quotation marks, which the shell did not take away", cure)
+
+
 def _explain_separator(text: str, where: str) -> ArchListError | None:
     odd = next((c for c in text if c in ":/|&"), None)
     if odd is None:

@@ -44,8 +44,7 @@ def require_buildable(target: Arch, wanted: str, compiler: Compiler) -> None:
         UnsupportedTargetError: Naming the nearest target that would serve, and
             the toolkits that could build this one.
     """
-    # LTO-IR is made from what cicc compiles for the same number.
-    if (target.virtual if target.stage is Stage.LTO else target) in compiler.archs:
+    if _is_buildable(target, compiler):
         return
     advice = tuple(_renamed(target, compiler)) or (
         *_nearest(target, compiler),
@@ -53,6 +52,34 @@ def require_buildable(target: Arch, wanted: str, compiler: Compiler) -> None:
     )
     message = f"{compiler.origin} cannot build {target} ({wanted})."
     raise UnsupportedTargetError(message, " ".join(advice))
+
+
+def require_all_buildable(targets: Iterable[Arch], source: str, compiler: Compiler) -> None:
+    """Refuse several targets of one list at once, so that a person need not try them in turn.
+
+    Args:
+        targets: What the list asks for.
+        source: Where the list stands: ``TORCH_CUDA_ARCH_LIST``.
+        compiler: What has to build them.
+
+    Raises:
+        UnsupportedTargetError: If it can't build two or more of them; for one
+            alone :func:`require_buildable` has more to say.
+    """
+    lost = [target for target in dict.fromkeys(targets) if not _is_buildable(target, compiler)]
+    if len(lost) < 2:
+        return
+    names = ", ".join(map(str, lost))
+    cures = " ".join(dict.fromkeys(map(toolkit_cure, lost)))
+    raise UnsupportedTargetError(
+        f"{compiler.origin} cannot build {names} (in {source}).",
+        f"Take them out of the list, or take another CUDA: {cures}",
+    )
+
+
+def _is_buildable(target: Arch, compiler: Compiler) -> bool:
+    # LTO-IR is made from what cicc compiles for the same number.
+    return (target.virtual if target.stage is Stage.LTO else target) in compiler.archs
 
 
 def toolkit_cure(target: Arch) -> str:

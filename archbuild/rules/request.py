@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from archbuild.errors import NoToolkitError
 from archbuild.model.arch import Arch
-from archbuild.model.machine import Machine, Toolkit
+from archbuild.model.machine import Absence, Machine, Toolkit
 from archbuild.model.version import CudaVersion
 
 DETECTED = "the GPUs of this machine"
@@ -138,6 +138,30 @@ def choose_compiler(machine: Machine, cuda: CudaVersion | None = None) -> Compil
         )
     archs = frozenset(row.archs) | frozenset(arch.virtual for arch in row.archs)
     return Compiler(version, archs, f"the table for CUDA {version} (from {named_by})")
+
+
+def unheeded(machine: Machine) -> tuple[str, ...]:
+    """A sentence on each variable that names a toolkit and is not followed.
+
+    Args:
+        machine: Its first toolkit is the one taken. Where a person named that
+            with ``--toolkit``, no variable needs a word.
+    """
+    taken = machine.toolkit
+    if taken is None or "--toolkit" in taken.found_by:
+        return ()
+    return tuple(
+        _unheeded(absence, taken)
+        for absence in machine.absences
+        if absence.what in ("CUDA_HOME", "CUDA_PATH")
+    )
+
+
+def _unheeded(absence: Absence, taken: Toolkit) -> str:
+    named = absence.reason.startswith(absence.what)
+    said = absence.reason if named else f"{absence.what}: {absence.reason}"
+    # One that works and fits less well is told with what was preferred to it.
+    return f"{said}." if taken.root in said else f"{said}; {taken.root} is taken."
 
 
 def _nearest_rows(version: CudaVersion) -> str:

@@ -10,11 +10,16 @@ from archbuild.model.arch import Arch, ComputeCapability, Stage, Suffix
 from archbuild.model.gencode import Gencode
 from archbuild.model.machine import Gpu, Machine
 from archbuild.rules.archlist import ArchItem, Word, parse_arch_list
-from archbuild.rules.buildable import current_name, require_buildable, toolkit_cure
+from archbuild.rules.buildable import (
+    current_name,
+    require_all_buildable,
+    require_buildable,
+    toolkit_cure,
+)
 from archbuild.rules.expectation import images_of_word
 from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_variable
 from archbuild.rules.reach import Reach, best_reach, nearest_real, nearest_virtual
-from archbuild.rules.request import DETECTED, NVCC, TORCH, Compiler, Request
+from archbuild.rules.request import DETECTED, NVCC, TORCH, Compiler, Request, unheeded
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,8 @@ def select(request: Request, machine: Machine, compiler: Compiler) -> Selection:
     elif request.source == TORCH:
         draft = _held_by_torch(machine, compiler)
     else:
-        draft = _word(Word.ALL_MAJOR, NVCC, machine, compiler)
+        note = f"No list was given, and there is neither a GPU nor a torch to ask: built for {NVCC}."
+        draft = _word(Word.ALL_MAJOR, NVCC, machine, compiler).plus(_Draft(notes=(note,)))
     return _finish(draft, request, machine, compiler)
 
 
@@ -142,9 +148,14 @@ def _typed_variables(machine: Machine) -> tuple[str, ...]:
 
 def _typed(request: Request, machine: Machine, compiler: Compiler) -> _Draft:
     items = parse_arch_list(request.text or "", request.source)
+    require_all_buildable(_wished(items, compiler), request.source, compiler)
     draft = _Draft().plus(*(_item(item, request, machine, compiler) for item in items))
     words = any(item.word for item in items)
     return draft if words else draft.plus(_note_low_ptx(draft))
+
+
+def _wished(items: Sequence[ArchItem], compiler: Compiler) -> list[Arch]:
+    return [current_name(target, compiler) for item in items for target in item.targets]
 
 
 def _item(item: ArchItem, request: Request, machine: Machine, compiler: Compiler) -> _Draft:
@@ -307,7 +318,8 @@ def _finish(
     notes = (*lost, *draft.notes, *said)
     if compiler.toolkit is None:
         notes = (f"No nvcc was asked: {compiler.origin} decides what can be built.", *notes)
-    warnings = tuple(dict.fromkeys(draft.warnings))
+    passed_over = unheeded(machine) if compiler.toolkit is not None else ()
+    warnings = tuple(dict.fromkeys((*passed_over, *draft.warnings)))
     return Selection(ordered, request.source, compiler, inherited, warnings, notes)
 
 

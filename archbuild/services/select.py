@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from archbuild.model.config import Config
 from archbuild.model.machine import Machine
@@ -16,7 +18,9 @@ from archbuild.rules.request import (
     needs_gpus,
     needs_torch_archs,
 )
-from archbuild.rules.selection import Selection, select
+
+if TYPE_CHECKING:
+    from archbuild.rules.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -59,10 +63,16 @@ def select_archs(
             :func:`archbuild.rules.request.choose_compiler` do.
     """
     config = config or Config()
+    question = None
     if machine is None:
         asked = gpus or needs_gpus(os.environ, option=arch, config=config.archs)
-        machine = query_machine(gpus=asked, toolkit=toolkit)
-        machine = with_torch_archs(machine, arch, config)
+        question = _Question(gpus=asked, toolkit=toolkit)
+    # The rules are loaded while nvcc and the driver think about their answers.
+    from archbuild.rules.selection import select  # noqa: PLC0415
+
+    if question is not None:
+        machine = with_torch_archs(question.answer(), arch, config)
+    assert machine is not None
     compiler = choose_compiler(machine, cuda)
     request = choose_request(machine, option=arch, config=config.archs)
     return Selected(select(request, machine, compiler), machine)
@@ -73,3 +83,28 @@ def with_torch_archs(machine: Machine, arch: str | None, config: Config) -> Mach
     if machine.torch is None or not needs_torch_archs(machine, option=arch, config=config.archs):
         return machine
     return replace(machine, torch=replace(machine.torch, archs=query_torch_archs(machine.torch)))
+
+
+class _Question(threading.Thread):
+    """The question for the machine, which mostly waits for other programs."""
+
+    def __init__(self, *, gpus: bool, toolkit: str | None) -> None:
+        super().__init__(name="archbuild-machine")
+        self._wanted = (gpus, toolkit)
+        self._answer: Machine | BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
+        gpus, toolkit = self._wanted
+        try:
+            self._answer = query_machine(gpus=gpus, toolkit=toolkit)
+        except BaseException as error:
+            self._answer = error
+
+    def answer(self) -> Machine:
+        """The machine; what asking for it raised is raised here."""
+        self.join()
+        if isinstance(self._answer, BaseException):
+            raise self._answer
+        assert self._answer is not None
+        return self._answer
