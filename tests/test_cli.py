@@ -13,7 +13,9 @@ import pytest
 
 import archbuild
 from archbuild.cli.main import main
+from archbuild.model.arch import Arch
 from tests.fakes import MIXED, FakeDriver, FakeGpu
+from tests.machines import machine, torch_build
 from tests.projects import clean_environment
 
 DATA = Path(__file__).parent / "data"
@@ -169,6 +171,21 @@ def test_a_recorded_machine_is_replayed(tmp_path: Path, fake_driver: FakeDriver)
     assert done.stdout.split()[0] == "-gencode=arch=compute_89,code=sm_89"
 
 
+def test_a_record_holds_what_torch_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Elsewhere this torch cannot be asked, and the decision has to be the same."""
+    subject = machine("13.0", torch=torch_build("13.0"))
+    held = (Arch.parse("sm_80"), Arch.parse("sm_90"))
+    monkeypatch.setattr("archbuild.probe.machine.query_machine", lambda **_: subject)
+    monkeypatch.setattr("archbuild.services.select.query_torch_archs", lambda _: held)
+    monkeypatch.chdir(tmp_path)
+    assert main(["gpus", "--save", "lab.json"]) == 0
+    capsys.readouterr()
+    assert main(["flags", "--machine", "lab.json", "--format", "torch"]) == 0
+    assert capsys.readouterr().out == "8.0;9.0+PTX\n"
+
+
 # --- gpus ---------------------------------------------------------------------------------
 
 
@@ -214,6 +231,10 @@ def test_what_cannot_be_read_is_3(
     assert_one_sentence(run("verify", str(path), "--targets", "9.0"), code, *words)
 
 
+def test_an_empty_path_is_not_the_current_folder() -> None:
+    assert_one_sentence(run("verify", "", "--targets", "9.0"), 2, "path is empty")
+
+
 @pytest.mark.toolkit
 def test_with_no_expectation_not_enough_is_known(tmp_path: Path) -> None:
     library = next(DATA.rglob("*.so"))
@@ -247,6 +268,54 @@ def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("archbuild.probe.machine.query_machine", stop)
     assert main(["gpus"]) == 130
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", ["flags --arch 9.0 --cuda 13.0", "gpus"])
+def test_output_that_finds_no_room_is_told(command: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "archbuild", *command.split()],
+            env=clean_environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+    said = [line for line in done.stderr.splitlines() if not line.startswith("archbuild: note")]
+    assert said == [
+        "archbuild: error: The output cannot be written: No space left on device. "
+        "Send it elsewhere."
+    ]
+    assert done.returncode == 3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no sh")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_changes_nothing(closed: str) -> None:
+    command = f'"$1" -m archbuild flags --arch 9.0 --cuda 13.0 {closed}'
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", sys.executable],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
+def test_an_error_of_the_system_is_not_taken_for_one_of_the_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(**_: object) -> None:
+        raise PermissionError(13, "Permission denied", "/some/file")
+
+    monkeypatch.setattr("archbuild.probe.machine.query_machine", fail)
+    with pytest.raises(PermissionError):
+        main(["gpus"])
 
 
 def test_import_archbuild_is_light() -> None:
