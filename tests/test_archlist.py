@@ -203,6 +203,8 @@ def test_every_generation_can_be_written(row) -> None:  # type: ignore[no-untype
         ("GT 730+PTX", "GT 730+PTX", "number"),
         ("quokka", "quokka", "9.0"),
         # Separators that are none.
+        ("'8.6'", "'8.6'", "Write 8.6 without"),
+        ('8.6;"9.0+PTX"', '"9.0+PTX"', "Write 9.0+PTX without"),
         ("8.6:9.0", "8.6:9.0", ";"),
         ("8.6/9.0", "8.6/9.0", ";"),
         ("8.6|9.0", "8.6|9.0", ";"),

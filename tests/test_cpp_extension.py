@@ -214,7 +214,10 @@ def test_the_device_link_gets_the_same_architectures(tmp_path: Path, cuobjdump: 
 def test_relocatable_code_without_a_device_link_fails(tmp_path: Path) -> None:
     options = "extra_compile_args={'cxx': [], 'nvcc': ['-rdc=true']}"
     project = Light(options).write(tmp_path / "p")
-    assert_one_sentence(project.build(TORCH_CUDA_ARCH_LIST="8.6"), "sm_86 missing")
+    done = project.build(TORCH_CUDA_ARCH_LIST="8.6", CUDA_HOME="/nowhere")
+    assert_one_sentence(done, "sm_86 missing (there: no device code at all). Pass dlink=True")
+    # Said once, in every build in which the variable leads nowhere.
+    assert (done.stdout + done.stderr).count("CUDA_HOME=/nowhere does not exist") == 1
     assert project.library is None
 
 
@@ -230,6 +233,23 @@ def test_a_compiler_that_drops_a_target_fails_the_build(tmp_path: Path, nvcc: Pa
     assert_one_sentence(done, "bump.cu: sm_90 missing (there: sm_86)")
     assert project.library is None
     assert not list((project.folder / "build").rglob("_C*.so"))
+
+
+def test_a_disk_without_room_is_told_with_the_place() -> None:
+    code = (
+        "import errno, os\n"
+        "from archbuild.cpp_extension import _setup_errors\n"
+        "from setuptools.errors import BaseError\n"
+        "for number in (errno.ENOSPC, errno.EACCES):\n"
+        "    try:\n"
+        "        with _setup_errors():\n"
+        "            raise OSError(number, os.strerror(number), '/b/build.ninja')\n"
+        "    except (BaseError, OSError) as error:\n"
+        "        print(type(error).__name__, error)\n"
+    )
+    room, permission = ask(code).splitlines()
+    assert "Error archbuild: /b/build.ninja cannot be written: No space left" in room
+    assert permission.startswith("PermissionError")
 
 
 def test_a_compile_error_is_no_traceback(tmp_path: Path) -> None:

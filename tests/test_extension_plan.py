@@ -169,6 +169,15 @@ def test_sass_and_lto_of_one_number_make_one_image() -> None:
 # --- the rest -------------------------------------------------------------------------------
 
 
+def test_relocatable_code_wants_a_device_link() -> None:
+    nvcc = ["-rdc=true"]
+    (note,) = plan({"nvcc": nvcc}).notes
+    assert "without a device link" in note
+    assert "dlink=True" in note
+    (note,) = plan({"nvcc": nvcc, "nvcc_dlink": _DLINK}).notes
+    assert "leaves no PTX" in note
+
+
 def test_a_device_link_of_ptx_alone_is_refused() -> None:
     """nvcc would link nothing, and say nothing."""
     with pytest.raises(UnsupportedTargetError) as caught:

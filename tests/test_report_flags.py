@@ -108,6 +108,37 @@ def test_what_a_variable_adds_is_in_the_lists_and_not_in_the_words() -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no sh")
 @pytest.mark.parametrize(
+    ("lib", "before", "expected"),
+    [
+        (("/my cu13/lib",), None, "/my cu13/lib"),
+        (("/my cu13/lib",), "", "/my cu13/lib"),
+        (("/my cu13/lib",), "/own one:/two", "/my cu13/lib:/own one:/two"),
+        (("/cuda/lib64", "/cuda/targets/lib"), "/own", "/cuda/targets/lib:/own"),
+        (("/cuda/lib64",), "/own", "/own"),
+        ((), None, None),
+    ],
+)
+def test_a_linker_finds_the_packages_libraries(
+    lib: tuple[str, ...], before: str | None, expected: str | None
+) -> None:
+    """CMake links a program with nvcc alone, before it has read any flag."""
+    text = render_flags(_at("/cuda", lib=lib), "env")
+    environment = {"PATH": os.environ["PATH"]}
+    environment |= {"LIBRARY_PATH": before} if before is not None else {}
+    script = 'eval "$1"; env -0 | grep -z "^LIBRARY_PATH=" || true'
+    done = subprocess.run(
+        ["sh", "-euc", script, "sh", text],
+        env=environment,
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    found = dict(line.split("=", 1) for line in done.stdout.split("\0") if line)
+    assert found.get("LIBRARY_PATH") == expected
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no sh")
+@pytest.mark.parametrize(
     "root",
     ["/opt/cuda", "/opt/my cuda", "/opt/it's $HOME", '/opt/"x"; exit 3 #', "/opt/`id`\n/new line"],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from archbuild.errors import NoToolkitError
@@ -15,8 +17,9 @@ from archbuild.rules.request import (
     choose_request,
     needs_gpus,
     needs_torch_archs,
+    unheeded,
 )
-from tests.machines import machine, torch_build
+from tests.machines import machine, toolkit, torch_build
 
 _HELD = torch_build(archs="sm_80 sm_90")
 
@@ -155,3 +158,38 @@ def test_a_version_without_a_row_names_its_neighbours(version: str, cure: str) -
     assert cure in str(caught.value)
     assert f"no CUDA {version} (from --cuda)" in str(caught.value)
     assert caught.value.exit_code == 4
+
+
+# --- variables that name another toolkit -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("absence", "expected"),
+    [
+        (
+            ("CUDA_HOME", "CUDA_HOME=/nowhere does not exist"),
+            "CUDA_HOME=/nowhere does not exist; /opt/cuda-13.0 is taken.",
+        ),
+        (
+            ("CUDA_PATH", "/x/bin/nvcc did not answer in time"),
+            "CUDA_PATH: /x/bin/nvcc did not answer in time; /opt/cuda-13.0 is taken.",
+        ),
+        (
+            ("CUDA_HOME", "CUDA_HOME=/x (CUDA 12.4) is passed over for /opt/cuda-13.0 (CUDA 13.0)"),
+            "CUDA_HOME=/x (CUDA 12.4) is passed over for /opt/cuda-13.0 (CUDA 13.0).",
+        ),
+        (("nvml", "no NVIDIA driver here"), None),
+    ],
+)
+def test_a_variable_that_is_not_followed_gets_a_word(
+    absence: tuple[str, str], expected: str | None
+) -> None:
+    subject = machine("13.0", absences=[absence])
+    assert unheeded(subject) == ((expected,) if expected else ())
+    assert unheeded(machine(None, absences=[absence])) == ()
+
+
+def test_a_toolkit_that_was_named_needs_no_word_on_variables() -> None:
+    subject = machine("13.0", absences=[("CUDA_HOME", "CUDA_HOME=/nowhere does not exist")])
+    named = toolkit("13.0", found_by=("--toolkit", "CUDA_HOME"))
+    assert unheeded(replace(subject, toolkits=(named,))) == ()

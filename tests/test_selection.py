@@ -118,6 +118,22 @@ def test_asked_for_it_is_an_error_with_the_nearest_and_the_toolkit() -> None:
     assert caught.value.exit_code == 2
 
 
+def test_all_that_cannot_be_built_is_named_at_once() -> None:
+    with pytest.raises(UnsupportedTargetError) as caught:
+        choose(machine("13.0"), "3.5 6.0 7.0+PTX;9.0")
+    assert "cannot build sm_35, sm_60, sm_70, compute_70 (in --arch)" in caught.value.message
+    for part in ("3.5 needs CUDA 11.8 or older", "7.0 needs CUDA 12.9 or older"):
+        assert part in caught.value.advice
+    assert "9.0" not in str(caught.value)
+
+
+def test_a_variable_that_is_not_followed_is_a_warning() -> None:
+    subject = machine("13.0", absences=[("CUDA_HOME", "CUDA_HOME=/nowhere does not exist")])
+    (warning,) = choose(subject, "9.0").warnings
+    assert warning.startswith("CUDA_HOME=/nowhere does not exist; ")
+    assert choose(subject, "9.0", cuda="13.0").warnings == ()
+
+
 @pytest.mark.parametrize(
     ("version", "gpu", "expected", "said"),
     [
@@ -251,6 +267,7 @@ def test_with_no_torch_either_all_major(version: str, expected: str) -> None:
     selection = choose(machine(version))
     assert names(selection.targets) == expected.split()
     assert selection.source == "nvcc's all-major"
+    assert any("neither a GPU nor a torch" in note for note in selection.notes)
 
 
 # --- NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS --------------------------------------------------

@@ -358,7 +358,7 @@ def test_this_environments_packages_win_among_equals_and_it_is_said(tmp_path: Pa
     says = reasons["CUDA_HOME"]
     assert says.startswith(f"CUDA_HOME={tmp_path / 'home'} (CUDA 13.0) is passed over for ")
     assert "this environment's packages" in says
-    assert "--toolkit" in says
+    assert "--toolkit, or, for a build, uninstall nvidia-cuda-nvcc" in says
 
 
 def test_a_better_match_with_torch_wins_over_the_environment(tmp_path: Path) -> None:

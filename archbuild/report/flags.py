@@ -83,7 +83,9 @@ def _exports(selection: Selection) -> Iterable[str]:
     yield from (f"export {name}={shlex.quote(value)}" for name, value in values.items())
     # CMake links a program before it knows of any flag, and nvcc looks in lib64 alone, which
     # the packages don't have; what the person has set stays.
-    unknown = [folder for folder in (toolkit.lib if toolkit else ()) if not folder.endswith("lib64")]
+    unknown = [
+        folder for folder in (toolkit.lib if toolkit else ()) if not folder.endswith("lib64")
+    ]
     if unknown and os.name != "nt":
         folders = shlex.quote(os.pathsep.join(unknown))
         yield f'export LIBRARY_PATH={folders}"${{LIBRARY_PATH:+:$LIBRARY_PATH}}"'

@@ -209,6 +209,7 @@ def _too_long(text: str, where: str) -> ArchListError:
 
 _EXPLANATIONS: tuple[Callable[[str, str], ArchListError | None], ...] = (
     _explain_amd,
+    _explain_quotes,
     _explain_separator,
     _explain_lonely_ptx,
     _explain_lto,

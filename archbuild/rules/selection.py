@@ -109,7 +109,9 @@ def select(request: Request, machine: Machine, compiler: Compiler) -> Selection:
     elif request.source == TORCH:
         draft = _held_by_torch(machine, compiler)
     else:
-        note = f"No list was given, and there is neither a GPU nor a torch to ask: built for {NVCC}."
+        note = (
+            f"No list was given, and there is neither a GPU nor a torch to ask: built for {NVCC}."
+        )
         draft = _word(Word.ALL_MAJOR, NVCC, machine, compiler).plus(_Draft(notes=(note,)))
     return _finish(draft, request, machine, compiler)
 
