@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -31,8 +30,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 nothing wrong; 1 findings; 2 wrong usage; 3 something can't be read;
         4 not enough is known to say.
     """
-    # Loading modules leaves little to collect, and looking for it takes a tenth of the start.
-    gc.set_threshold(50_000)
     words = list(sys.argv[1:] if arguments is None else arguments)
     open_streams()
     options = _parser(words).parse_args(words)
