@@ -134,4 +134,4 @@ def test_what_may_not_be_read_is_told(closed: str, tmp_path: Path) -> None:
         )
     finally:
         folder.chmod(0o755)
-    assert done.stdout == f"{path} cannot be read: Permission denied."
+    assert done.stdout == f"{path} cannot be read: Permission denied. Check its permissions."
