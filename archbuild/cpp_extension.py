@@ -187,7 +187,13 @@ class BuildExtension(_TorchBuildExtension):
         for text in unheeded(_MACHINE):
             _log.warning("archbuild: %s", text)
         gpus = any(map(_says_native, extensions))
-        chosen = select_archs(self.archs, toolkit=CUDA_HOME, config=read_config(), gpus=gpus)
+        chosen = select_archs(
+            self.archs,
+            toolkit=CUDA_HOME,
+            config=read_config(),
+            gpus=gpus,
+            name="archs of BuildExtension",
+        )
         toolkit = chosen.selection.compiler.toolkit
         assert toolkit is not None
         _tell(chosen.selection)
@@ -206,7 +212,8 @@ class BuildExtension(_TorchBuildExtension):
         archs = getattr(extension, "archs", None)
         if archs is not None:
             machine = chosen.machine
-            wanted = select_archs(archs, machine=machine).selection
+            name = f"archs of {extension.name}"
+            wanted = select_archs(archs, machine=machine, name=name).selection
         nvcc = _nvcc_flags(extension)
         host = _checked_host(nvcc, chosen)
         args = extension.extra_compile_args
@@ -215,6 +222,9 @@ class BuildExtension(_TorchBuildExtension):
             (*plan.selection.notes, *plan.notes) if plan.selection != wanted else plan.notes
         ):
             _log.warning("archbuild: %s", note)
+        if plan.selection != chosen.selection:
+            built = ", ".join(map(str, plan.selection.targets))
+            _log.info("archbuild: %s: %s  (%s)", extension.name, built, plan.selection.source)
         extension.extra_compile_args = {name: list(flags) for name, flags in plan.args.items()}
         return plan
 

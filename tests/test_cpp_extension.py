@@ -174,6 +174,24 @@ def test_where_an_extensions_architectures_come_from(
     assert targets(project.library, cuobjdump) == {"_C": expected}
 
 
+def test_the_log_names_an_extensions_own_list(tmp_path: Path) -> None:
+    project = Light("archs='9.0a'").write(tmp_path / "p")
+    done = project.build(TORCH_CUDA_ARCH_LIST="8.6")
+    assert "archbuild: light._C: sm_90a  (archs of light._C)" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("project", "place"),
+    [
+        (Light("archs='quokka'"), "archs of light._C"),
+        (Light(command="BuildExtension.with_options(archs='quokka')"), "archs of BuildExtension"),
+    ],
+)
+def test_a_bad_list_is_named_with_its_place(tmp_path: Path, project: Light, place: str) -> None:
+    done = project.write(tmp_path / "p").build(TORCH_CUDA_ARCH_LIST="8.6")
+    assert_one_sentence(done, f"'quokka' in {place} is no architecture")
+
+
 def test_the_log_says_who_won(tmp_path: Path) -> None:
     options = "extra_compile_args={'nvcc': ['-arch=sm_80']}"
     done = Light(options).write(tmp_path / "p").build(TORCH_CUDA_ARCH_LIST="9.0")

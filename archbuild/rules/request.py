@@ -50,7 +50,11 @@ class Compiler:
 
 
 def choose_request(
-    machine: Machine, *, option: str | None = None, config: str | None = None
+    machine: Machine,
+    *,
+    option: str | None = None,
+    config: str | None = None,
+    name: str = "--arch",
 ) -> Request:
     """The request that wins: option, variables, pyproject, GPUs, torch, nvcc.
 
@@ -58,16 +62,17 @@ def choose_request(
         machine: With its variables, GPUs and torch.
         option: The value of ``--arch``, or an argument.
         config: ``archs`` of ``[tool.archbuild]``, joined with ``;``.
+        name: What ``option`` is called where it was written.
     """
     typed = [
-        ("--arch", option),
-        *((name, machine.variable(name)) for name in _TYPED),
+        (name, option),
+        *((variable, machine.variable(variable)) for variable in _TYPED),
         ("[tool.archbuild] archs", config),
     ]
     named = [(source, text) for source, text in typed if text is not None]
     if named:
         (source, text), *losers = named
-        others = tuple(f"{name}={value}" for name, value in losers if value != text)
+        others = tuple(f"{loser}={value}" for loser, value in losers if value != text)
         return Request(source, text, others)
     if any(gpu.capability is not None for gpu in machine.gpus):
         return Request(DETECTED)

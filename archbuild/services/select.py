@@ -44,6 +44,7 @@ def select_archs(
     config: Config | None = None,
     machine: Machine | None = None,
     gpus: bool = False,
+    name: str = "--arch",
 ) -> Selected:
     """Decide what to build, asking the machine no more than the answer needs.
 
@@ -54,6 +55,7 @@ def select_archs(
         config: What the project says.
         machine: A recorded machine instead of this one.
         gpus: Ask for the GPUs also where the answer doesn't need them.
+        name: Where ``arch`` was written, for people.
 
     Returns:
         The selection and the machine.
@@ -74,7 +76,7 @@ def select_archs(
         machine = with_torch_archs(question.answer(), arch, config)
     assert machine is not None
     compiler = choose_compiler(machine, cuda)
-    request = choose_request(machine, option=arch, config=config.archs)
+    request = choose_request(machine, option=arch, config=config.archs, name=name)
     return Selected(select(request, machine, compiler), machine)
 
 
