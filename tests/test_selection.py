@@ -312,8 +312,8 @@ def test_the_source_that_won_is_named_and_those_that_lost() -> None:
     selection = choose(subject, config="8.0")
     assert selection.source == "ARCHBUILD_ARCHS"
     assert selection.notes == (
-        "ARCHBUILD_ARCHS wins over TORCH_CUDA_ARCH_LIST=9.0.",
-        "ARCHBUILD_ARCHS wins over [tool.archbuild] archs=8.0.",
+        "TORCH_CUDA_ARCH_LIST=9.0 is passed over for ARCHBUILD_ARCHS.",
+        "[tool.archbuild] archs=8.0 is passed over for ARCHBUILD_ARCHS.",
     )
     assert names(selection.targets) == ["sm_86"]
 
@@ -340,7 +340,7 @@ def test_own_flags_win_and_say_over_what() -> None:
     selection = _own(["-gencode", "arch=compute_90,code=[sm_90,compute_90]"], subject)
     assert names(selection.targets) == ["sm_90", "compute_90"]
     assert selection.source == "the own flags"
-    assert "the own flags wins over TORCH_CUDA_ARCH_LIST=7.5." in selection.notes
+    assert "TORCH_CUDA_ARCH_LIST=7.5 is passed over for the own flags." in selection.notes
 
 
 def test_own_flags_keep_the_pair_that_was_written() -> None:

@@ -316,7 +316,7 @@ def _finish(
     everything = {*choices, *(gencode.target for gencode in inherited)}
     _refuse_plain_and_family(everything, request.source)
     ordered = tuple(choices[target] for target in sorted(choices, key=_order))
-    lost = tuple(f"{request.source} wins over {other}." for other in request.passed_over)
+    lost = tuple(f"{other} is passed over for {request.source}." for other in request.passed_over)
     notes = (*lost, *draft.notes, *said)
     if compiler.toolkit is None:
         notes = (f"No nvcc was asked: {compiler.origin} decides what can be built.", *notes)
