@@ -5,11 +5,13 @@ Nothing heavy is imported here: the public names are loaded when first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from archbuild._version import __version__
 
+TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
+
 if TYPE_CHECKING:
+    from typing import Any
+
     from archbuild.cpp_extension import BuildExtension as BuildExtension
     from archbuild.cpp_extension import CppExtension as CppExtension
     from archbuild.cpp_extension import CUDAExtension as CUDAExtension

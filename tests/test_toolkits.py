@@ -410,3 +410,21 @@ def test_equals_stay_in_the_order_in_which_they_were_found() -> None:
 )
 def test_misfit(version: str, cuda: str | None, expected: int) -> None:
     assert misfit(CudaVersion.parse(version), CudaVersion.parse(cuda) if cuda else None) == expected
+
+
+def test_only_the_best_is_asked_where_no_other_can_outrank_it(tmp_path: Path) -> None:
+    """A toolkit that a person named has to be taken or passed over aloud, so all are asked."""
+    site = tmp_path / "site"
+    packaged = write_nvcc(site / "nvidia" / "cu13" / "bin" / "nvcc")
+    other = write_nvcc(tmp_path / "other" / "bin" / "nvcc")
+
+    def found(cuda: str, **env: object) -> list[str]:
+        places = surroundings(tmp_path, site, **{"PATH": other.parent, **env})
+        toolkits, _ = find_toolkits(
+            places=places, torch=torch(cuda), timeout=PATIENCE, only_best=True
+        )
+        return [toolkit.nvcc for toolkit in toolkits]
+
+    assert found("13.0") == [str(packaged)]
+    assert len(found("13.0", CUDA_HOME=tmp_path / "other")) == 2
+    assert len(found("12.8")) == 2

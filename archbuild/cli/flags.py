@@ -40,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
         cuda=parse_cuda(options.cuda),
         config=read_config(),
         machine=recorded_machine(options),
+        only_best=True,
     )
     from archbuild.report.flags import render_flags, render_reasons, torch_refuses
 

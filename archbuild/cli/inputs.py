@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from archbuild.errors import NotKnownError, NoToolkitError, UsageError
+
+TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
 
 if TYPE_CHECKING:
     from archbuild.model.machine import Machine, Toolkit

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from archbuild.errors import RecordError, UnreadableError
 from archbuild.model.machine import VARIABLES, Absence, Machine, Toolkit, TorchBuild
@@ -17,6 +16,8 @@ from archbuild.probe.cuobjdump import find_cuobjdump
 from archbuild.probe.places import this_processor
 from archbuild.probe.toolkits import find_toolkits
 from archbuild.probe.torch_build import find_torch
+
+TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
 
 if TYPE_CHECKING:
     from archbuild.probe.gpu_join import GpuView
@@ -42,6 +43,7 @@ def query_machine(
     toolkit: str | None = None,
     toolkits: bool = True,
     torch: bool = True,
+    only_best: bool = False,
 ) -> Machine:
     """Ask this machine, but for what the caller has no use for.
 
@@ -51,6 +53,8 @@ def query_machine(
         toolkit: The folder of a toolkit that comes first.
         toolkits: Whether to look for toolkits and cuobjdump.
         torch: Whether to look for torch.
+        only_best: Leave it at a toolkit that no other can outrank, and at no
+            cuobjdump: enough to say what can be built.
 
     Returns:
         The machine; what is missing is None or empty, with its reason.
@@ -60,7 +64,11 @@ def query_machine(
         ToolError: If the nvcc in ``toolkit`` does not work.
     """
     env = os.environ if environ is None else environ
-    find = partial(_find_software, env, toolkit, toolkits=toolkits, torch=torch)
+    find = partial(_find_software, env, toolkit, torch=torch)
+    if not toolkits:
+        find = partial(_find_torch_alone, torch=torch)
+    elif only_best:
+        find = partial(_find_best, env, toolkit, torch=torch)
     return _with_gpus(find, env) if gpus else _join(find(), env)
 
 
@@ -81,12 +89,19 @@ def _with_gpus(find: Callable[[], _Software], env: Mapping[str, str]) -> Machine
     return replace(machine, gpus=view.gpus, driver=view.driver, absences=absences)
 
 
-def _find_software(
-    env: Mapping[str, str], explicit: str | None, *, toolkits: bool, torch: bool
-) -> _Software:
+def _find_torch_alone(*, torch: bool) -> _Software:
     build, no_torch = find_torch() if torch else (None, ())
-    if not toolkits:
-        return _Software(torch=build, absences=no_torch)
+    return _Software(torch=build, absences=no_torch)
+
+
+def _find_best(env: Mapping[str, str], explicit: str | None, *, torch: bool) -> _Software:
+    build, no_torch = find_torch() if torch else (None, ())
+    found, absences = find_toolkits(environ=env, torch=build, explicit=explicit, only_best=True)
+    return _Software(found, None, build, (*absences, *no_torch))
+
+
+def _find_software(env: Mapping[str, str], explicit: str | None, *, torch: bool) -> _Software:
+    build, no_torch = find_torch() if torch else (None, ())
     found, absences = find_toolkits(environ=env, torch=build, explicit=explicit)
     cuobjdump, note = find_cuobjdump(found, environ=env)
     notes = (note,) if note else ()

@@ -12,7 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import IO
+
+TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
+if TYPE_CHECKING:
+    from typing import IO
 
 #: Bytes kept of each stream; a program that prints more is ended.
 OUTPUT_LIMIT = 16 << 20

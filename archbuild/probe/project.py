@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from archbuild.errors import ConfigError, UnreadableError
 from archbuild.model.config import Config
+
+TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
+if TYPE_CHECKING:
+    from typing import Any
 
 _KEYS = ("archs",)
 

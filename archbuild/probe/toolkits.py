@@ -50,6 +50,7 @@ def find_toolkits(
     explicit: str | None = None,
     timeout: float = TIMEOUT,
     places: Places | None = None,
+    only_best: bool = False,
 ) -> tuple[tuple[Toolkit, ...], tuple[Absence, ...]]:
     """Every toolkit with an nvcc that answers.
 
@@ -59,6 +60,7 @@ def find_toolkits(
         explicit: The folder that a person asked for; it comes first.
         timeout: Seconds for each question to an nvcc.
         places: Where to look; None: on this machine.
+        only_best: Leave it at one that no other can outrank, where there is one.
 
     Returns:
         The toolkits, best match first, and what was looked for in vain or
@@ -73,6 +75,12 @@ def find_toolkits(
     if explicit is not None:
         looks.insert(0, _look_at_explicit(explicit, places))
     candidates = [candidate for look in looks for candidate in look.candidates]
+    if only_best and not _is_named(candidates):
+        packaged = [c for c in candidates if c.found_by == ENVIRONMENT]
+        toolkits, _ = _read_all(packaged, places, timeout)
+        best = [t for t in toolkits if not misfit(t.version, torch.cuda if torch else None)]
+        if best:
+            return tuple(best), ()
     toolkits, failures = _read_all(candidates, places, timeout)
     if explicit is not None and not any(EXPLICIT in t.found_by for t in toolkits):
         reason = next((a.reason for a in failures if a.what == EXPLICIT), "it did not answer")
@@ -86,6 +94,12 @@ def find_toolkits(
         *([] if ranked else [_nothing(looks, torch)]),
     )
     return ranked, absences
+
+
+def _is_named(candidates: list[Candidate]) -> bool:
+    """Whether a person named a toolkit, which then has to be taken or passed over aloud."""
+    named = (EXPLICIT, "CUDA_HOME", "CUDA_PATH")
+    return any(candidate.found_by in named for candidate in candidates)
 
 
 _EXPLICIT_ADVICE = "Give it a folder with a working bin/nvcc, such as /usr/local/cuda-13.0."

@@ -6,10 +6,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from archbuild.errors import ArchListError
 from archbuild.model.arch import Arch
+
+TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
 
 if TYPE_CHECKING:
     from archbuild.facts.products import Product

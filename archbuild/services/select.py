@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 from archbuild.model.config import Config
 from archbuild.model.machine import Machine
@@ -18,6 +18,8 @@ from archbuild.rules.request import (
     needs_gpus,
     needs_torch_archs,
 )
+
+TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
 
 if TYPE_CHECKING:
     from archbuild.rules.selection import Selection
@@ -45,6 +47,7 @@ def select_archs(
     machine: Machine | None = None,
     gpus: bool = False,
     name: str = "--arch",
+    only_best: bool = False,
 ) -> Selected:
     """Decide what to build, asking the machine no more than the answer needs.
 
@@ -56,6 +59,8 @@ def select_archs(
         machine: A recorded machine instead of this one.
         gpus: Ask for the GPUs also where the answer doesn't need them.
         name: Where ``arch`` was written, for people.
+        only_best: Ask no more toolkits than the selection needs, and for no
+            cuobjdump.
 
     Returns:
         The selection and the machine.
@@ -68,7 +73,7 @@ def select_archs(
     question = None
     if machine is None:
         asked = gpus or needs_gpus(os.environ, option=arch, config=config.archs)
-        question = _Question(gpus=asked, toolkit=toolkit)
+        question = _Question(gpus=asked, toolkit=toolkit, only_best=only_best)
     # The rules are loaded while nvcc and the driver think about their answers.
     from archbuild.rules.selection import select  # noqa: PLC0415
 
@@ -90,16 +95,15 @@ def with_torch_archs(machine: Machine, arch: str | None, config: Config) -> Mach
 class _Question(threading.Thread):
     """The question for the machine, which mostly waits for other programs."""
 
-    def __init__(self, *, gpus: bool, toolkit: str | None) -> None:
+    def __init__(self, *, gpus: bool, toolkit: str | None, only_best: bool) -> None:
         super().__init__(name="archbuild-machine")
-        self._wanted = (gpus, toolkit)
+        self._ask = partial(query_machine, gpus=gpus, toolkit=toolkit, only_best=only_best)
         self._answer: Machine | BaseException | None = None
         self.start()
 
     def run(self) -> None:
-        gpus, toolkit = self._wanted
         try:
-            self._answer = query_machine(gpus=gpus, toolkit=toolkit)
+            self._answer = self._ask()
         except BaseException as error:
             self._answer = error
 
