@@ -205,3 +205,26 @@ def test_no_line_goes_by_in_silence(lines: list[str]) -> None:
     meaningful = [line for line in text.splitlines() if line.strip().strip("=")]
     dump = parse_dump(text, "")
     assert len(dump.unknown) + len(dump.images) + len(dump.members) >= bool(meaningful)
+
+
+def test_what_lies_in_a_concatenated_entry_is_printed_further_right() -> None:
+    text = """
+Fatbin concatenated entry code:
+===============================
+code version = [0,1]
+host = linux
+	Fatbin elf code:
+	================
+	arch = sm_100a
+	code version = [1,8]
+	Fatbin elf code:
+	================
+	arch = sm_90
+"""
+    dump = parse_dump(text, "x")
+    assert [(image.kind.value, str(image.arch)) for image in dump.images] == [
+        ("concatenated", "None"),
+        ("sass", "sm_100a"),
+        ("sass", "sm_90"),
+    ]
+    assert dump.unknown == ()

@@ -106,7 +106,8 @@ class _Reader:
 
     def take(self, line: str) -> None:
         """Take one more line."""
-        line = line.rstrip()
+        # What lies in a concatenated entry is printed one tab further right.
+        line = line.rstrip().removeprefix("\t")
         if not line or not line.strip("="):
             self._in_symbols = self._in_symbols and bool(line)
         elif match := _HEADER.fullmatch(line):
@@ -139,7 +140,7 @@ class _Reader:
     def _close(self) -> None:
         if self._image is None:
             return
-        if self._image.arch is None:
+        if self._image.arch is None and self._image.kind is not ImageKind.CONCATENATED:
             self._unknown.append(f"an entry ({self._image.kind.value}) of no known architecture")
         if not self._members:
             self._members.append((None, []))

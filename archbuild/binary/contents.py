@@ -1,0 +1,46 @@
+"""What lies inside an image, beyond what the header of its entry tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from archbuild.model.arch import Arch
+from archbuild.model.image import Kernel
+from archbuild.model.version import CudaVersion
+
+
+class Depth(IntEnum):
+    """How much is read of each image."""
+
+    HEADERS = 0
+    KERNELS = 1
+    DETAILS = 2
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What was read of one image; None stands for what was not.
+
+    Args:
+        kernels: Names of its entry functions.
+        details: All that is known of each.
+        variables: How many device variables it has.
+        relocatable: Whether a device link has to come first.
+        arch: The architecture that it tells itself.
+        isa: The PTX ISA that it tells itself.
+        virtual: The virtual architecture that it was assembled from.
+        toolkit: The CUDA of the tools that made it.
+    """
+
+    kernels: tuple[str, ...] | None = None
+    details: tuple[Kernel, ...] | None = None
+    variables: int | None = None
+    relocatable: bool | None = None
+    arch: Arch | None = None
+    isa: tuple[int, int] | None = None
+    virtual: Arch | None = None
+    toolkit: CudaVersion | None = None
+
+
+NOTHING = Contents()
