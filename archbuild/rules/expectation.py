@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from archbuild.errors import NoGpuError, NotKnownError, UsageError
-from archbuild.model.arch import Arch, Stage, Suffix
+from archbuild.errors import NoGpuError, UsageError
+from archbuild.model.arch import Arch, ComputeCapability, Stage, Suffix
 from archbuild.model.machine import Machine
 from archbuild.rules.archlist import ArchItem, Word, parse_arch_list
 
@@ -17,29 +17,37 @@ class Expectation:
 
     Args:
         targets: Exact: plain, ``a`` and ``f`` are different.
-        source: What asked for them.
+        source: What asked for them; empty where nobody did.
     """
 
-    targets: tuple[Arch, ...]
-    source: str
+    targets: tuple[Arch, ...] = ()
+    source: str = ""
 
 
 def expect(
-    machine: Machine, *, option: str | None = None, config: str | None = None
+    machine: Machine,
+    *,
+    option: str | None = None,
+    manifest: str | None = None,
+    config: str | None = None,
 ) -> Expectation:
-    """What to hold a file against: option, variables, pyproject; the first wins.
+    """What to hold a file against: option, manifest, variables, pyproject; the first wins.
 
     Args:
         machine: For its variables, for ``native``, and for what ``all`` means.
         option: The value of ``--targets``.
+        manifest: What the manifest in the wheel says it was built for.
         config: ``archs`` of ``[tool.archbuild]``.
+
+    Returns:
+        The targets; none where nobody named one.
 
     Raises:
         ArchListError: If the list can't be read.
-        NotKnownError: If nobody named a target.
     """
     named = (
         ("--targets", option),
+        ("the manifest", manifest),
         ("ARCHBUILD_ARCHS", machine.variable("ARCHBUILD_ARCHS")),
         ("TORCH_CUDA_ARCH_LIST", machine.variable("TORCH_CUDA_ARCH_LIST")),
         ("[tool.archbuild] archs", config),
@@ -49,10 +57,39 @@ def expect(
             items = parse_arch_list(text, source)
             targets = {target for item in items for target in _images(item, machine, source)}
             return Expectation(tuple(sorted(targets)), source)
-    raise NotKnownError(
-        "Nothing says what this should hold.",
-        'Name it: --targets "8.6;9.0+PTX", or TORCH_CUDA_ARCH_LIST, or archs in [tool.archbuild].',
-    )
+    return Expectation()
+
+
+def find_devices(text: str, source: str, machine: Machine) -> tuple[ComputeCapability, ...]:
+    """The devices that a list names, upwards and each once.
+
+    Args:
+        text: As ``--runs-on`` takes it: capabilities, products, generations, ``native``.
+        source: Where it was written, for messages.
+        machine: For ``native``.
+
+    Raises:
+        ArchListError: If the list can't be read.
+        UsageError: If it names code, such as ``9.0a`` or ``compute_90``, and no device.
+        NoGpuError: If it says ``native`` where no GPU is.
+    """
+    items = parse_arch_list(text, source)
+    found = {device for item in items for device in _devices(item, source, machine)}
+    return tuple(sorted(found))
+
+
+def _devices(item: ArchItem, source: str, machine: Machine) -> Iterable[ComputeCapability]:
+    if item.word is Word.NATIVE and not item.ptx:
+        return [arch.capability for arch in _native(machine, source)]
+    # A generation comes with PTX, as torch expands it; the devices are its real ones.
+    real = [arch for arch in item.targets if arch.is_real]
+    plain = real and all(arch.suffix is Suffix.PLAIN for arch in real)
+    if item.word is not None or item.ptx or not plain:
+        raise UsageError(
+            f"{item.text} in {source} names code, not a device.",
+            'Name devices, "RTX 4090, 9.0, native"; exact images belong to --targets.',
+        )
+    return [arch.capability for arch in real]
 
 
 def _images(item: ArchItem, machine: Machine, source: str) -> Iterable[Arch]:
