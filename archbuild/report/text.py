@@ -7,7 +7,6 @@ escapes, and nothing in them is markup.
 
 from __future__ import annotations
 
-import textwrap
 import unicodedata
 from collections.abc import Iterator
 from enum import Enum
@@ -39,6 +38,8 @@ def escape(text: str) -> str:
         >>> escape("a\x1b[31mb\n")
         'a\\x1b[31mb\\x0a'
     """
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(_spell(char) if _is_hidden(char) else char for char in text)
 
 
@@ -102,8 +103,26 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
         width: Columns, the indentation included.
         indent: What every line after the first begins with.
     """
+    import textwrap  # noqa: PLC0415 - slow to import
+
     lines = textwrap.wrap(escape(text), width, subsequent_indent=indent, break_on_hyphens=False)
     return [piece for line in lines for piece in _split(line, width, indent)]
+
+
+def fold(text: str, width: int, indent: str = "") -> list[str]:
+    """A name in lines of at most ``width`` columns, broken wherever a line is full.
+
+    Args:
+        text: What to show; it is made safe here.
+        width: Columns, the indentation included.
+        indent: What every line after the first begins with.
+    """
+    text = escape(text)
+    if not text.isascii():
+        return list(_split(text, width, indent))
+    room = max(1, width - len(indent))
+    rest = range(width, len(text), room)
+    return [text[:width], *(f"{indent}{text[start : start + room]}" for start in rest)]
 
 
 def _split(line: str, width: int, indent: str) -> Iterator[str]:
