@@ -12,20 +12,35 @@ TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow t
 if TYPE_CHECKING:
     from typing import Any
 
+    from archbuild.binary.reader import read as read
     from archbuild.cpp_extension import BuildExtension as BuildExtension
     from archbuild.cpp_extension import CppExtension as CppExtension
     from archbuild.cpp_extension import CUDAExtension as CUDAExtension
+    from archbuild.rules.coverage import runs as runs
     from archbuild.services.select import select_archs as select
+    from archbuild.services.verify import verify as verify
 
 # Name here -> module and name there.
 _PUBLIC = {
     "BuildExtension": ("archbuild.cpp_extension", "BuildExtension"),
     "CUDAExtension": ("archbuild.cpp_extension", "CUDAExtension"),
     "CppExtension": ("archbuild.cpp_extension", "CppExtension"),
+    "read": ("archbuild.binary.reader", "read"),
+    "runs": ("archbuild.rules.coverage", "runs"),
     "select": ("archbuild.services.select", "select_archs"),
+    "verify": ("archbuild.services.verify", "verify"),
 }
 
-__all__ = ["BuildExtension", "CUDAExtension", "CppExtension", "__version__", "select"]
+__all__ = [
+    "BuildExtension",
+    "CUDAExtension",
+    "CppExtension",
+    "__version__",
+    "read",
+    "runs",
+    "select",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:

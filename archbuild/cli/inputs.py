@@ -7,7 +7,6 @@ import argparse
 from archbuild.errors import NotKnownError, NoToolkitError, UsageError
 
 TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
-
 if TYPE_CHECKING:
     from archbuild.model.machine import Machine, Toolkit
     from archbuild.model.version import CudaVersion

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from archbuild._version import __version__
-from archbuild.cli.terminal import drop_output, open_streams, say
+from archbuild.cli.terminal import drop_output, open_streams, say, width
 from archbuild.errors import ArchbuildError
 
 #: Each is a module beside this one, with ``add_arguments`` and ``run``.
@@ -16,6 +18,8 @@ COMMANDS = {
     "gpus": "which GPUs are in this machine, and which of them CUDA sees",
     "flags": "which -gencode flags serve these GPUs with this nvcc, and why",
     "smoke": "does this toolchain really build for every target?",
+    "show": "what device code is in this wheel, library, folder or package",
+    "compare": "what changed between two builds",
     "verify": "does this library or wheel hold every target?",
 }
 
@@ -56,15 +60,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def program() -> None:
+    """The program ``archbuild``: :func:`main` with a process of its own, which it ends.
+
+    The process is not taken apart piece by piece, for which a short command would wait
+    as long as for a tenth of its work.
+    """
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        # What could not be written was told, or there is nobody left to tell.
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Knows the width, which argparse would import a whole module to find out."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=width() - 2)
+
+
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="archbuild",
         description="Build CUDA extensions for the GPUs they will run on, and prove it.",
+        formatter_class=_Formatter,
     )
     parser.add_argument("--version", action="version", version=f"archbuild {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, question in COMMANDS.items():
-        command = commands.add_parser(name, help=question)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, prog="archbuild"
+    )
+    # Of the others nothing is to be told once a command is named.
+    named = [word for word in words[:1] if word in COMMANDS]
+    for name in named or COMMANDS:
+        command = commands.add_parser(name, help=COMMANDS[name], formatter_class=_Formatter)
         if name in words:
             module = import_module(f"archbuild.cli.{name}")
             module.add_arguments(command)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-from pathlib import Path
+
+# Neither pathlib nor shutil is imported here, since every command would wait for them.
 
 
 def say(kind: str, text: str) -> None:
@@ -16,9 +16,10 @@ def say(kind: str, text: str) -> None:
 def open_streams() -> None:
     """Give a process whose output or errors are closed somewhere to write to."""
     if sys.stdout is None:
-        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  (open as long as the process)
+        # Open as long as the process.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
     if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
 
 
 def drop_output() -> None:
@@ -28,7 +29,13 @@ def drop_output() -> None:
 
 def width() -> int:
     """The columns of the terminal, 80 where there is none."""
-    return max(40, shutil.get_terminal_size((80, 24)).columns)
+    wish = os.environ.get("COLUMNS", "")
+    if wish.isdecimal() and int(wish) > 0:
+        return max(40, int(wish))
+    try:
+        return max(40, os.get_terminal_size(sys.stdout.fileno()).columns)
+    except (AttributeError, OSError, ValueError):
+        return 80
 
 
 def color() -> bool:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from archbuild.errors import ConfigError, UnreadableError
-from archbuild.model.config import Config
+from archbuild.model.config import Config, VerifyPolicy
+from archbuild.model.waiver import Waiver
 
 TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
 if TYPE_CHECKING:
     from typing import Any
 
-_KEYS = ("archs",)
+_KEYS = ("archs", "verify", "waivers")
+_VERIFY = "[tool.archbuild.verify]"
+_WAIVERS = "[[tool.archbuild.waivers]]"
+#: Keys of the policy: of those that are lists or texts, and those that are true or false.
+_TEXTS = ("runs-on", "driver", "driver-cuda", "size-budget")
+_SWITCHES = ("allow-jit", "exact", "strict")
+_GLOBS = ("code", "file", "kernel", "arch")
 
 
 def read_config(folder: str | Path = ".", *, file: str | Path | None = None) -> Config:
@@ -44,9 +52,13 @@ def read_config(folder: str | Path = ".", *, file: str | Path | None = None) -> 
         return Config(path=str(path))
     if not isinstance(table, dict):
         raise ConfigError(f"[tool.archbuild] in {path} is no table.")
-    for key in table:
-        _check_key(key, path)
-    return Config(_archs(table.get("archs"), path), str(path))
+    _check_keys(table, _KEYS, "[tool.archbuild]", path)
+    return Config(
+        _text(table.get("archs"), "archs of [tool.archbuild]", path),
+        str(path),
+        _policy(table.get("verify", {}), path),
+        _waivers(table.get("waivers", []), path),
+    )
 
 
 def _parse(text: bytes, path: Path) -> dict[str, Any]:
@@ -61,22 +73,67 @@ def _parse(text: bytes, path: Path) -> dict[str, Any]:
     return document
 
 
-def _check_key(key: str, path: Path) -> None:
-    if key in _KEYS:
-        return
-    import difflib  # noqa: PLC0415  (only for an error)
+def _check_keys(table: dict[str, Any], known: Iterable[str], where: str, path: Path) -> None:
+    names = list(known)
+    for key in table:
+        if key in names:
+            continue
+        import difflib  # noqa: PLC0415  (only for an error)
 
-    near = difflib.get_close_matches(key, _KEYS, 1)
-    hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(_KEYS)}."
-    raise ConfigError(f"{path}: [tool.archbuild] has no key {key!r}.", hint)
+        near = difflib.get_close_matches(key, names, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(names)}."
+        raise ConfigError(f"{path}: {where} has no key {key!r}.", hint)
 
 
-def _archs(value: object, path: Path) -> str | None:
+def _text(value: object, what: str, path: Path) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ";".join(value)
     raise ConfigError(
-        f"{path}: archs of [tool.archbuild] is {value!r:.60}.",
-        'Write a string or a list of strings: archs = ["8.0", "9.0+PTX"]',
+        f"{path}: {what} is {value!r:.60}.",
+        'Write a string or a list of strings: ["8.0", "9.0"]',
     )
+
+
+def _policy(table: object, path: Path) -> VerifyPolicy:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: {_VERIFY} is no table.")
+    _check_keys(table, (*_TEXTS, *_SWITCHES), _VERIFY, path)
+    text = {key: _text(table.get(key), f"{key} of {_VERIFY}", path) for key in _TEXTS}
+    return VerifyPolicy(
+        runs_on=text["runs-on"],
+        driver=text["driver"],
+        driver_cuda=text["driver-cuda"],
+        size_budget=text["size-budget"],
+        allow_jit=_switch(table, "allow-jit", path, default=True),
+        exact=_switch(table, "exact", path),
+        strict=_switch(table, "strict", path),
+    )
+
+
+def _switch(table: dict[str, Any], key: str, path: Path, *, default: bool = False) -> bool:
+    value = table.get(key, default)
+    if isinstance(value, bool):
+        return value
+    raise ConfigError(f"{path}: {key} of {_VERIFY} is {value!r:.60}.", "Write true or false.")
+
+
+def _waivers(tables: object, path: Path) -> tuple[Waiver, ...]:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ConfigError(f"{path}: waivers is no list of tables.", f"Write {_WAIVERS} for each.")
+    return tuple(_waiver(table, path) for table in tables)
+
+
+def _waiver(table: dict[str, Any], path: Path) -> Waiver:
+    _check_keys(table, ("reason", *_GLOBS), _WAIVERS, path)
+    for key, value in table.items():
+        if not isinstance(value, str):
+            raise ConfigError(f"{path}: {key} of {_WAIVERS} is {value!r:.60}.", "Write a string.")
+    if not table.get("reason", "").strip():
+        named = ", ".join(f"{key} = {table[key]!r}" for key in _GLOBS if key in table)
+        raise ConfigError(
+            f"{path}: {_WAIVERS} with {named or 'no glob'} has no reason.",
+            'Say why it is let pass: reason = "..."',
+        )
+    return Waiver(**table)

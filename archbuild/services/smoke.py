@@ -8,16 +8,18 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from archbuild.binary.cuobjdump import read_with_cuobjdump
+from archbuild.binary.reader import read
 from archbuild.errors import UnreadableError, UsageError
 from archbuild.model.arch import Arch
 from archbuild.model.gencode import Gencode, render_gencodes
 from archbuild.model.image import DeviceFile
 from archbuild.model.machine import Gpu, Toolkit
 from archbuild.probe.process import Outcome, run_limited
+from archbuild.rules.agreement import check_readers
 from archbuild.rules.nvcc_failure import explain_nvcc
 from archbuild.rules.smoke_numbers import compute_numbers
 from archbuild.rules.smoke_outcome import (
@@ -177,16 +179,23 @@ def _stage(name: str, outcome: Outcome, product: Path) -> Stage:
 
 
 def _verify(work: _Work, cuobjdump: str) -> Stage:
-    """Every target must hold the kernel: the link leaves empty images, too."""
-    file = read_with_cuobjdump(work.library, cuobjdump, kernels=True, name="the smoke library")
-    held = _held(file)
+    """Every target must hold the kernel, by both readers: the link leaves empty images, too."""
+    name = "the smoke library"
+    mine = replace(read(str(work.library), kernels=True)[0], path=name)
+    other = read_with_cuobjdump(work.library, cuobjdump, everything=True, kernels=True, name=name)
+    disagreement = next(iter(check_readers(mine, other)), None)
+    if disagreement is not None:
+        told = disagreement.evidence
+        return Stage("verify", State.FAILED, disagreement.message, disagreement.advice, told)
+    held = _held(mine) & _held(other)
     missing = [target for target in work.targets if target not in held]
     there = ", ".join(map(str, sorted(held))) or "nothing"
     if missing:
         detail = f"{', '.join(map(str, missing))} missing from what nvcc built"
         advice = "Look for a wrapper or a variable that changes nvcc's flags."
-        return Stage("verify", State.FAILED, detail, advice, (f"holds: {there}", *file.notes))
-    return Stage("verify", State.PASSED, f"by {file.reader}", evidence=(f"holds: {there}",))
+        return Stage("verify", State.FAILED, detail, advice, (f"holds: {there}", *other.notes))
+    by = f"by {mine.reader} and {other.reader}"
+    return Stage("verify", State.PASSED, by, evidence=(f"holds: {there}",))
 
 
 def _held(file: DeviceFile) -> frozenset[Arch]:

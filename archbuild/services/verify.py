@@ -1,156 +1,353 @@
-"""Does this binary hold these targets? Read it, hold it against them, report."""
+"""Does it hold what was declared, and will it run on these GPUs? Read it, judge it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from os.path import normpath
+from pathlib import Path, PurePath
 
-from archbuild.binary.cuobjdump import read_version, read_with_cuobjdump
-from archbuild.binary.outline import read_outline
-from archbuild.binary.wheel import Candidate, describe_container, iter_candidates
-from archbuild.errors import BlindReaderError, UsageError
+from archbuild.binary.names import normalize
+from archbuild.binary.reader import iter_files
+from archbuild.binary.recognize import READER
+from archbuild.errors import ArchbuildError, BinaryError, NotKnownError, UsageError
 from archbuild.model.arch import Arch
-from archbuild.model.finding import Finding, has_errors
-from archbuild.rules.checks import (
-    NOT_SEEN,
-    FileVerdict,
-    Seen,
-    check_container,
-    check_targets,
-    judge_file,
-    lacks_every_target,
-    without_empty_images,
-)
+from archbuild.model.finding import Finding
+from archbuild.model.image import DeviceFile, FileFormat
+from archbuild.model.machine import Machine
+from archbuild.model.waiver import Waiver
+from archbuild.probe.baseline import read_baseline
+from archbuild.probe.machine import query_machine
+from archbuild.probe.project import read_config
+from archbuild.rules.agreement import Agreement, Answer, compare_readers
+from archbuild.rules.codes import UNREADABLE
+from archbuild.rules.demand import Demand, Options, make_demand, parse_tegra, spell_targets
+from archbuild.rules.judge import FileVerdict, judge_file, wants_closer_look
+from archbuild.rules.package_checks import bytes_by_arch, check_driver_bundled, check_size
+from archbuild.rules.targets import check_any_code, check_container, unreadable
+from archbuild.rules.verify_outcome import SecondReader, VerifyReport
+from archbuild.rules.waivers import apply_waivers, new_findings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from archbuild.binary.second import Look
+
+#: Bytes of a file whose kernels are read in any case: a sixth of a second, at the most.
+SMALL = 16 << 20
+#: Who may read the files.
+READERS = ("auto", "native", "cuobjdump", "both")
+
+#: The kinds of files into which cuobjdump sees on every system.
+_ELSEWHERE = (FileFormat.ELF, FileFormat.ARCHIVE, FileFormat.CUBIN, FileFormat.FATBIN)
 
 
-@dataclass(frozen=True)
-class VerifyReport:
-    """What verify found.
-
-    Args:
-        paths: What was verified, as the person named it.
-        targets: What every file with device code must hold.
-        files: Every file that could hold device code.
-        findings: What is wrong or worth a note.
-        ok: Whether nothing is wrong.
-        reader: Who read the files, ``"cuobjdump 13.5.37"``.
-    """
-
-    paths: tuple[str, ...]
-    targets: tuple[Arch, ...]
-    files: tuple[FileVerdict, ...]
-    findings: tuple[Finding, ...]
-    ok: bool
-    reader: str
-
-    @property
-    def exit_code(self) -> int:
-        """0 nothing wrong; 3 something could not be read; 1 something is wrong."""
-        if any(finding.code == NOT_SEEN.code for finding in self.findings):
-            return 3
-        return 0 if self.ok else 1
-
-
-def verify_targets(
-    paths: str | Path | Sequence[str | Path],
-    targets: Sequence[Arch],
+def verify(
+    path: str | Path | Sequence[str | Path],
     *,
-    cuobjdump: str,
-    file_glob: str | None = None,
+    targets: str | Sequence[Arch | str] | None = None,
+    runs_on: str | Sequence[str] | None = None,
+    driver: str | None = None,
+    driver_cuda: str | None = None,
+    file: str | None = None,
+    allow_jit: bool = True,
     strict: bool = False,
+    exact: bool = False,
+    size_budget: str | int | None = None,
+    config: str | Path | None = None,
+    baseline: str | Path | None = None,
+    reader: str = "auto",
+    tegra: str = "undocumented",
+    kernels: bool | None = None,
 ) -> VerifyReport:
-    """Whether every file with device code holds every target.
+    """Whether files hold what they should, and run where they should.
+
+    Nothing of a file is executed or imported. What can't be read is a finding of
+    the report (V206), so that the other files are told of as well.
 
     Args:
-        paths: Libraries, objects, archives, wheels or folders, one or several;
-            each must hold device code.
-        targets: What they must hold, exactly.
-        cuobjdump: The cuobjdump to read with.
-        file_glob: Only files whose name, or whole path, matches.
-        strict: Warnings fail as well.
+        path: A file, folder, wheel, other archive or installed package, or several.
+        targets: The images that every region with kernels must hold, exactly:
+            ``"8.6;9.0a;12.0+PTX"``. Where neither these nor ``runs_on`` are given:
+            ARCHBUILD_ARCHS, TORCH_CUDA_ARCH_LIST, ``[tool.archbuild] archs``.
+        runs_on: The devices it must run on: ``"RTX 4090, 9.0, native"``.
+        driver: The release of their driver, ``"550.54"``.
+        driver_cuda: The CUDA version that their driver serves, ``"12.4"``.
+        file: Only files whose name, or whole path, matches this glob.
+        allow_jit: Whether PTX, compiled by the driver, will do.
+        strict: Whether warnings fail.
+        exact: Whether more than the targets is as wrong as less.
+        size_budget: The most bytes that each path may have, ``"100MB"``.
+        config: A TOML file with ``[tool.archbuild]``; None: ./pyproject.toml.
+        baseline: An earlier report (``--json``): only what is new fails.
+        reader: ``native``, ``cuobjdump``, ``both``, or ``auto``: both where there
+            is a cuobjdump.
+        tegra: ``yes``, ``no`` or ``undocumented``: whether SASS for Tegra runs on
+            other chips and the other way round.
+        kernels: Whether to read the kernels; None: for devices always, for
+            targets only of small files and where they decide.
+
+    Returns:
+        The report; ``ok`` sums it up, ``findings`` says why.
 
     Raises:
-        UsageError: If no path or no target is given, or no file matches the glob.
-        BinaryError: If something cannot be read to its end.
-        ToolError: If cuobjdump fails.
+        UsageError: If an argument can't be read, or no file matches the glob.
+        NotKnownError: If a reader or a GPU that was asked for is not there.
+
+    Examples:
+        >>> report = verify("tests/data/classic.so", targets="8.6;12.0+PTX", reader="native")
+        >>> report.ok
+        True
+        >>> report = verify("tests/data/classic.so", runs_on="RTX 2080", reader="native")
+        >>> [(finding.code, finding.message) for finding in report.findings]
+        [('V210', 'tests/data/classic.so has nothing that runs on 7.5.')]
     """
-    given = [paths] if isinstance(paths, (str, Path)) else list(paths)
-    wanted = tuple(sorted(set(targets)))
-    if not given:
+    paths = [path] if isinstance(path, (str, Path)) else list(path)
+    settings = read_config(file=config) if config is not None else read_config()
+    options = Options(
+        targets=spell_targets(targets),
+        runs_on=runs_on if runs_on is None or isinstance(runs_on, str) else ", ".join(runs_on),
+        driver=driver,
+        driver_cuda=driver_cuda,
+        allow_jit=allow_jit,
+        exact=exact,
+        strict=strict,
+        size_budget=None if size_budget is None else str(size_budget),
+        tegra=parse_tegra(tegra),
+    )
+    before = None if baseline is None else read_baseline(baseline)
+    machine = _machine(options, settings.verify.runs_on, reader)
+    demand = make_demand(options, machine, settings)
+    look = _Look(demand, file, kernels, len(paths) > 1, _cuobjdump(machine, reader), reader)
+    return _report([str(one) for one in paths], look, settings.waivers, before)
+
+
+def _machine(options: Options, policy: str | None, reader: str) -> Machine:
+    """This machine, as far as the lists and the readers need it."""
+    if reader not in READERS:
+        raise UsageError(f"reader is {reader!r:.40}.", f"Say one of {', '.join(READERS)}.")
+    named = (options.targets, options.runs_on, policy)
+    variables = (os.environ.get(name) for name in ("ARCHBUILD_ARCHS", "TORCH_CUDA_ARCH_LIST"))
+    text = " ".join(filter(None, (*named, *variables))).lower()
+    return query_machine(
+        gpus="native" in text, toolkits=reader != "native" or "all" in text, torch=False
+    )
+
+
+def _cuobjdump(machine: Machine, reader: str) -> str | None:
+    """The cuobjdump to ask, None where it is not to be asked or not there.
+
+    Raises:
+        NotKnownError: If it was asked for by name and is not there.
+    """
+    if reader == "native":
+        return None
+    if machine.cuobjdump is None and reader != "auto":
+        reason = machine.absence("cuobjdump") or "it was not found"
+        raise NotKnownError(
+            f"There is no cuobjdump here: {reason}.",
+            'Install it with: pip install "nvidia-cuda-cuobjdump>=13.2"',
+        )
+    return machine.cuobjdump
+
+
+def _report(
+    paths: Sequence[str],
+    look: _Look,
+    waivers: Sequence[Waiver],
+    before: Sequence[Finding] | None,
+) -> VerifyReport:
+    if not paths:
         raise UsageError("verify was given nothing to verify.", "Name a library or a wheel.")
-    if not wanted:
-        raise UsageError("verify was given no target.", "Name some: --targets 8.6,9.0")
-    looks = [_Look(wanted, cuobjdump, file_glob, len(given) > 1).at(path) for path in given]
-    findings = tuple(finding for look in looks for finding in look.findings)
-    seen = [one for look in looks for one in look.seen]
-    if file_glob is not None and not seen:
-        names = ", ".join(map(str, given))
-        raise UsageError(f"No file in {names} matches {file_glob!r}.", "Look at the names first.")
+    seen = [look.at(path) for path in paths]
+    found = [finding for one in seen for finding in one.findings]
+    verdicts = tuple(verdict for one in seen for verdict in one.verdicts)
+    unread = [finding for finding in found if finding.code == UNREADABLE.code]
+    if look.glob is not None and not verdicts and not unread:
+        message = f"No file in {', '.join(paths)} matches {look.glob!r}."
+        raise UsageError(message, "Look at the names first: archbuild show X")
+    judged = apply_waivers([f for f in found if f.code != UNREADABLE.code], waivers)
+    kept = judged.kept
+    if before is not None:
+        kept = new_findings(kept, before, normalize)
     return VerifyReport(
-        tuple(map(str, given)),
-        wanted,
-        tuple(judge_file(one, wanted) for one in seen),
-        findings,
-        not has_errors(findings, strict=strict),
-        f"cuobjdump {read_version(cuobjdump)}",
+        tuple(paths),
+        look.demand,
+        verdicts,
+        (*unread, *kept),
+        judged.waived,
+        tuple(finding for finding in judged.kept if finding not in set(kept)),
+        look.who,
+        look.second([one.agreement for one in seen]),
+        bool(look.kernels),
     )
 
 
 @dataclass(frozen=True)
-class _Looked:
-    """What was seen in one path."""
+class _Seen:
+    """What was found in one path."""
 
-    seen: tuple[Seen, ...]
+    verdicts: tuple[FileVerdict, ...]
     findings: tuple[Finding, ...]
+    agreement: Agreement
 
 
 @dataclass(frozen=True)
 class _Look:
     """How to look: at which files, for what, with what."""
 
-    targets: tuple[Arch, ...]
-    cuobjdump: str
-    file_glob: str | None
+    demand: Demand
+    glob: str | None
+    kernels: bool | None
     several: bool
+    cuobjdump: str | None
+    reader: str
 
-    def at(self, path: str | Path) -> _Looked:
-        """Look at every file in a path that can hold device code."""
-        name = str(path)
-        notes = check_container(describe_container(path), name)
-        seen = tuple(
-            _read(candidate, self.targets, self.cuobjdump)
-            for candidate in self._candidates(path)
-            if self.file_glob is None or _matches(candidate.name, self.file_glob)
+    @property
+    def who(self) -> str:
+        """Who reads the files in the first place."""
+        return self._other if self.reader == "cuobjdump" else READER
+
+    @property
+    def _other(self) -> str:
+        if self.cuobjdump is None:
+            return ""
+        from archbuild.binary.cuobjdump import read_version  # noqa: PLC0415 - slow to import
+
+        return f"cuobjdump {read_version(self.cuobjdump)}"
+
+    def second(self, agreements: Sequence[Agreement]) -> SecondReader | None:
+        """What came of asking cuobjdump as well; None where nobody wanted it."""
+        if self.reader in ("native", "cuobjdump"):
+            return None
+        if self.cuobjdump is None:
+            return SecondReader(note="there is no cuobjdump here")
+        return SecondReader(
+            self._other,
+            sum(one.agreed for one in agreements),
+            sum(one.images for one in agreements),
+            tuple(reason for one in agreements for reason in one.unread),
         )
-        if self.file_glob is not None and not seen:
-            return _Looked((), notes)
-        return _Looked(seen, (*notes, *check_targets(seen, self.targets, name)))
 
-    def _candidates(self, path: str | Path) -> Iterator[Candidate]:
-        """With several paths a member's name says which wheel it is from."""
-        for candidate in iter_candidates(path):
-            inside = not candidate.name.startswith(str(path))
-            name = f"{path}/{candidate.name}" if inside and self.several else candidate.name
-            yield Candidate(name, candidate.real)
+    def at(self, path: str) -> _Seen:
+        """Read everything in a path, and judge it."""
+        if not path:
+            raise UsageError("A path is empty.", "Look at the variable that should have held it.")
+        errors: list[ArchbuildError] = []
+        files, verdicts = self._judge(path, errors)
+        agreement = self._compare(path, files)
+        findings = (
+            *(unreadable(error.message, path, error.advice) for error in errors),
+            *self._check_whole(path, files, errors),
+            *(finding for verdict in verdicts for finding in verdict.findings),
+            *agreement.findings,
+        )
+        return _Seen(tuple(verdicts), findings, agreement)
 
-
-def _matches(name: str, pattern: str) -> bool:
-    return fnmatchcase(name, pattern) or fnmatchcase(PurePosixPath(name).name, pattern)
-
-
-def _read(candidate: Candidate, targets: Sequence[Arch], cuobjdump: str) -> Seen:
-    """Read one file; with its kernels where that decides whether there is anything to judge."""
-    has_hip = read_outline(candidate.real, candidate.name).has_hip
-    try:
-        file = read_with_cuobjdump(candidate.real, cuobjdump, name=candidate.name)
-        seen = Seen.of(file, has_hip=has_hip)
-        if lacks_every_target(seen, targets):
-            closer = read_with_cuobjdump(
-                candidate.real, cuobjdump, kernels=True, name=candidate.name
+    def _judge(
+        self, path: str, errors: list[ArchbuildError]
+    ) -> tuple[list[DeviceFile], list[FileVerdict]]:
+        """Every file with its verdict; those that need it are read again, with kernels."""
+        files: list[DeviceFile] = []
+        verdicts: dict[str, FileVerdict] = {}
+        closer: set[str] = set()
+        for file in _until_damaged(self._read(path, errors), errors):
+            named = self._named(path, file)
+            files.append(named)
+            if self.kernels is None and wants_closer_look(file, self.demand):
+                closer.add(file.path)
+            else:
+                verdicts[named.path] = judge_file(named, self.demand)
+        if closer:
+            deep = iter_files(
+                path, kernels=True, names=None, errors=errors, wanted=closer.__contains__
             )
-            return without_empty_images(Seen.of(closer, has_hip=has_hip))
-    except BlindReaderError as error:
-        return Seen.blind(candidate.name, error.message, error.advice)
-    return seen
+            for file in _until_damaged(deep, errors):
+                named = self._named(path, file)
+                verdicts[named.path] = judge_file(named, self.demand)
+        return files, [verdicts[f.path] for f in files if f.path in verdicts]
+
+    def _read(self, path: str, errors: list[ArchbuildError]) -> Iterator[DeviceFile]:
+        if self.reader == "cuobjdump":
+            for look in self._ask(path, self._is_wanted, kernels=self.kernels is not False):
+                if look.file is not None:
+                    yield look.file
+                else:
+                    errors.append(BinaryError(look.reason, look.advice))
+            return
+        deep = self.kernels if self.kernels is not None else bool(self.demand.destinations)
+        small = 0 if self.kernels is False else SMALL
+        yield from iter_files(
+            path,
+            kernels=deep,
+            errors=errors,
+            small=small,
+            names=True if self.kernels else None,
+            wanted=self._is_wanted,
+        )
+
+    def _is_wanted(self, name: str) -> bool:
+        glob, base = self.glob, PurePath(name).name
+        return glob is None or fnmatchcase(name, glob) or fnmatchcase(base, glob)
+
+    def _named(self, path: str, file: DeviceFile) -> DeviceFile:
+        """With several paths a member's name says which wheel it is from."""
+        inside = self.several and not file.path.startswith(path)
+        return replace(file, path=f"{path}/{file.path}") if inside else file
+
+    def _check_whole(
+        self, path: str, files: Sequence[DeviceFile], errors: Sequence[ArchbuildError]
+    ) -> Iterator[Finding]:
+        """What is to be said of the path as a whole."""
+        if errors and not files:
+            return
+        if any(file.path != path for file in files) and Path(path).is_file():
+            from archbuild.binary.wheel import describe_container  # noqa: PLC0415
+
+            yield from check_container(describe_container(path), path)
+        if files or self.glob is None:
+            yield from check_any_code(files, path, unread=len(errors))
+        yield from check_driver_bundled(file.path for file in files)
+        if self.demand.size_budget is not None:
+            size = Path(path).stat().st_size if Path(path).is_file() else _total(files)
+            yield from check_size(path, size, self.demand.size_budget, bytes_by_arch(files))
+
+    def _compare(self, path: str, files: Sequence[DeviceFile]) -> Agreement:
+        """Ask cuobjdump about the same files, and hold both answers together."""
+        if self.cuobjdump is None or self.reader == "cuobjdump":
+            return Agreement()
+        kinds = _ELSEWHERE if os.name != "nt" else (*_ELSEWHERE, FileFormat.PE, FileFormat.COFF)
+        names = {normpath(file.path) for file in files if file.format in kinds}
+        looks: dict[str, Look] = {}
+        if names:
+            with suppress(ArchbuildError):
+                for look in self._ask(path, lambda name: normpath(name) in names):
+                    looks[normpath(look.path)] = look
+        pairs = ((file, looks.get(normpath(file.path))) for file in files)
+        answers = (Answer(f, k.file, k.reason, k.blind) if k else Answer(f) for f, k in pairs)
+        return compare_readers(answers, self._other)
+
+    def _ask(
+        self, path: str, wanted: Callable[[str], bool], *, kernels: bool = False
+    ) -> Iterator[Look]:
+        from archbuild.binary.second import look_again  # noqa: PLC0415 - often not needed
+
+        assert self.cuobjdump is not None
+        prefix = f"{path}/" if self.several and not Path(path).is_dir() else ""
+        return look_again(path, self.cuobjdump, wanted, kernels=kernels, prefix=prefix)
+
+
+def _until_damaged(
+    files: Iterator[DeviceFile], errors: list[ArchbuildError]
+) -> Iterator[DeviceFile]:
+    """The files as far as there is reading on; why there is none goes to the errors."""
+    try:
+        yield from files
+    except ArchbuildError as error:
+        errors.append(error)
+
+
+def _total(files: Sequence[DeviceFile]) -> int:
+    return sum(file.size or 0 for file in files)
