@@ -19,6 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 TORCH = ("torch==2.14.1", "numpy")
 DEMO_ARCHS = "7.5;8.0;8.6;9.0;10.0;12.0+PTX"
+# What people have, from Turing on; none of it needs to be here.
+DEMO_GPUS = "RTX 2080, A100, RTX 3090, RTX 4090, H100, B200, RTX 5090"
 
 if __name__ == "__main__":
     python = sys.executable
@@ -74,6 +76,22 @@ def tool_folders() -> Path:
     return home
 
 
+def wheel_folder() -> Path:
+    """Published wheels to read, of tests/wheels.json; 400 MB, fetched once."""
+    home = ROOT / ".nox" / "wheels"
+    stamp = home / ".wheels.json"
+    wanted = json.loads((ROOT / "tests" / "wheels.json").read_text())
+    if stamp.exists() and json.loads(stamp.read_text()) == wanted:
+        return home
+    for requirement, platforms in wanted.items():
+        for platform in platforms:
+            kind = ["--platform", platform, "--python-version", "3.11", "--implementation", "cp"]
+            options = ["--quiet", "--no-deps", "--only-binary=:all:", *kind, "-d", str(home)]
+            subprocess.check_call([sys.executable, "-m", "pip", "download", *options, requirement])
+    stamp.write_text(json.dumps(wanted))
+    return home
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     """Ruff and mypy, strict."""
@@ -92,8 +110,18 @@ def tests(session: nox.Session) -> None:
     """Everything but what needs a GPU: lint, types, and all tests on the real tools."""
     session.install(*TORCH, ".[build,cu130]", *GROUPS["test"], *GROUPS["lint"])
     run_lint(session)
-    env = {**CLEAN, "ARCHBUILD_TEST_TOOLS": str(tool_folders())}
-    session.run("pytest", "-m", "not gpu", *session.posargs, env=env)
+    brought = {
+        "ARCHBUILD_TEST_TOOLS": str(tool_folders()),
+        "ARCHBUILD_TEST_WHEELS": str(wheel_folder()),
+    }
+    session.run("pytest", "-m", "not gpu", *session.posargs, env={**CLEAN, **brought})
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Two hundred thousand damaged files for the native reader."""
+    session.install(".")
+    session.run("python", "tests/fuzz.py", "--count", "200000", *session.posargs, env=CLEAN)
 
 
 @nox.session
@@ -117,6 +145,8 @@ def demo(session: nox.Session) -> None:
     session.run("archbuild", "smoke", "--arch", DEMO_ARCHS, "--keep", str(kernel), env=CLEAN)
     files = [os.path.relpath(path) for path in (wheel, next(kernel.glob("*smoke*")))]
     session.run("archbuild", "verify", *files, "--targets", DEMO_ARCHS, env=CLEAN)
+    asked = ["--runs-on", DEMO_GPUS, "--no-allow-jit", "--reader", "both"]
+    session.run("archbuild", "verify", files[0], *asked, env=CLEAN)
 
 
 def require_own_tools(session: nox.Session) -> None:
@@ -153,5 +183,7 @@ def import_in_fresh_environment(session: nox.Session, home: Path, wheel: Path) -
 def bench(session: nox.Session) -> None:
     """Every figure of the README, measured side by side."""
     session.install(*TORCH, ".[build,cu130]")
+    wheels = sorted(wheel_folder().glob("*manylinux*.whl"), key=lambda path: -path.stat().st_size)
     session.run("python", "benchmarks/startup.py", env=CLEAN)
+    session.run("python", "benchmarks/reader.py", "--wheel", str(wheels[0]), env=CLEAN)
     session.run("python", "benchmarks/axpy_build.py", env=CLEAN)

@@ -237,8 +237,10 @@ def test_an_empty_path_is_not_the_current_folder() -> None:
 
 @pytest.mark.toolkit
 def test_with_no_expectation_not_enough_is_known(tmp_path: Path) -> None:
-    library = next(DATA.rglob("*.so"))
-    assert_one_sentence(run("verify", str(library), cwd=tmp_path), 4, "--targets")
+    done = run("verify", str(DATA / "classic.so"), cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (4, 1)
+    assert "--targets" in done.stderr
+    assert "held against nothing" in done.stdout
 
 
 @pytest.mark.toolkit
@@ -249,7 +251,7 @@ def test_variables_are_an_expectation(tmp_path: Path) -> None:
     assert "Held against TORCH_CUDA_ARCH_LIST" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["smoke", "verify x.so --targets 9.0"])
+@pytest.mark.parametrize("command", ["smoke", "verify x.so --targets 9.0 --reader both"])
 def test_without_tools_the_cure_is_named(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -258,8 +260,54 @@ def test_without_tools_the_cure_is_named(
     bare = Machine("linux", "x86_64", "3.11.0")
     monkeypatch.setattr("archbuild.probe.machine.query_machine", lambda **_: bare)
     monkeypatch.setattr("archbuild.services.select.query_machine", lambda **_: bare)
+    monkeypatch.setattr("archbuild.services.verify.query_machine", lambda **_: bare)
     assert main(command.split()) == 4
     assert "pip install" in capsys.readouterr().err
+
+
+FIXTURES = sorted(p for p in DATA.rglob("*.*") if p.suffix in (".so", ".dll", ".fatbin", ".whl"))
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
+def test_no_line_of_verify_is_longer_than_80_columns(
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    devices = "5.0 7.5 8.0 8.6 8.7 8.9 9.0 10.0 10.3 11.0 12.0 12.1"
+    words = ["--targets", "8.0;8.6;9.0a;12.0+PTX", "--runs-on", devices, "--reader", "native"]
+    main(["verify", str(path), *words])
+    out = capsys.readouterr().out
+    assert "read by archbuild alone" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [("json", "{"), ("markdown", "### verify failed"), ("github", "::error file=")],
+)
+def test_the_formats_of_verify(
+    form: str, start: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["--targets", "9.0", "--reader", "native", "--format", form]
+    assert main(["verify", str(DATA / "classic.so"), *words]) == 1
+    assert capsys.readouterr().out.startswith(start)
+
+
+def test_verify_on_the_gpus_of_this_machine(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.machines import machine
+
+    lab = machine(None, "8.6", "12.0")
+    monkeypatch.setattr("archbuild.services.verify.query_machine", lambda **_: lab)
+    words = ["--runs-on", "native", "--reader", "native", "--json"]
+    assert main(["verify", str(DATA / "classic.so"), *words]) == 0
+    devices = json.loads(capsys.readouterr().out)["devices"]
+    assert [device["capability"] for device in devices] == ["8.6", "12.0"]
 
 
 def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:

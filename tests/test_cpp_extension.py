@@ -75,7 +75,7 @@ def test_star_import_brings_the_improved_names() -> None:
         "print(BuildExtension.__module__, CUDAExtension.__module__, include_paths.__module__)"
     )
     assert said.split() == [
-        "archbuild.cpp_extension",
+        "archbuild.cpp_extension.build_extension",
         "archbuild.cpp_extension",
         "torch.utils.cpp_extension",
     ]
@@ -326,3 +326,19 @@ def assert_one_sentence(done: subprocess.CompletedProcess[str], words: str) -> N
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("error: archbuild: "), done.stderr
     assert words in last
+
+
+def test_a_kernel_for_one_architecture_only_is_a_warning(tmp_path: Path, cuobjdump: str) -> None:
+    guarded = (
+        "#include <cuda_runtime.h>\n"
+        "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900\n"
+        "__global__ void hopper(float* x) { *x = 1; }\n"
+        'extern "C" void launch_hopper(float* x) { hopper<<<1, 1>>>(x); }\n'
+        "#endif\n"
+    )
+    project = Light(kernels=(), sources={"hopper.cu": guarded}).write(tmp_path / "p")
+    done = project.build(TORCH_CUDA_ARCH_LIST="8.6;9.0")
+    assert done.returncode == 0, done.stderr
+    assert "hopper.cu holds no kernel for sm_86" in done.stdout + done.stderr
+    assert project.library
+    assert targets(project.library, cuobjdump) == {"_C": {"sm_86", "sm_90"}}

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from archbuild.errors import ArchbuildError, ConfigError, UnreadableError
-from archbuild.model.config import Config
+from archbuild.model.config import Config, VerifyPolicy
+from archbuild.model.waiver import Waiver
 from archbuild.probe.project import read_config
 
 
@@ -59,6 +60,34 @@ def test_the_folder_is_this_one_by_default(tmp_path: Path, monkeypatch: pytest.M
     assert read_config().archs == "8.0"
 
 
+VERIFY = "[tool.archbuild.verify]\n"
+WAIVER = "[[tool.archbuild.waivers]]\n"
+
+
+def test_a_policy_and_waivers(tmp_path: Path) -> None:
+    text = (
+        f"{VERIFY}runs-on = ['RTX 4090', '9.0']\ndriver = '550.54'\ndriver-cuda = '12.4'\n"
+        "allow-jit = false\nexact = true\nstrict = true\nsize-budget = '100MB'\n"
+        f"{WAIVER}code = 'V22?'\nkernel = '*sm90*'\nreason = 'for Hopper alone'\n"
+        f"{WAIVER}file = '*.dll'\narch = 'sm_75'\nreason = 'no Turing on Windows'\n"
+    )
+    _write(tmp_path, text)
+    config = read_config(tmp_path)
+    assert config.verify == VerifyPolicy(
+        "RTX 4090;9.0",
+        "550.54",
+        "12.4",
+        allow_jit=False,
+        exact=True,
+        strict=True,
+        size_budget="100MB",
+    )
+    assert config.waivers == (
+        Waiver("for Hopper alone", code="V22?", kernel="*sm90*"),
+        Waiver("no Turing on Windows", file="*.dll", arch="sm_75"),
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "error", "parts"),
     [
@@ -71,8 +100,18 @@ def test_the_folder_is_this_one_by_default(tmp_path: Path, monkeypatch: pytest.M
         ("[tool.archbuild]\narchs = 8.0\n", ConfigError, ["8.0", "a list of strings"]),
         ("[tool.archbuild]\narchs = ['8.0', 9.0]\n", ConfigError, ["a list of strings"]),
         ("[tool.archbuild.archs]\nx = 1\n", ConfigError, ["a list of strings"]),
+        ("[tool.archbuild]\nverify = 1\n", ConfigError, ["verify] is no table"]),
+        (f"{VERIFY}run-on = '9.0'\n", ConfigError, ["'run-on'", "Did you mean runs-on?"]),
+        (f"{VERIFY}runs-on = 9.0\n", ConfigError, ["runs-on of", "a list of strings"]),
+        (f"{VERIFY}strict = 'yes'\n", ConfigError, ["strict of", "true or false"]),
+        (f"{VERIFY}size-budget = 100\n", ConfigError, ["size-budget of"]),
+        ("[tool.archbuild]\nwaivers = ['V201']\n", ConfigError, ["no list of tables"]),
+        ("[tool.archbuild.waivers]\ncode = 'V201'\n", ConfigError, ["no list of tables"]),
+        (f"{WAIVER}code = 'V201'\n", ConfigError, ["code = 'V201' has no reason"]),
+        (f"{WAIVER}reason = ' '\n", ConfigError, ["no glob has no reason"]),
+        (f"{WAIVER}codes = 'V201'\nreason = 'x'\n", ConfigError, ["Did you mean code?"]),
+        (f"{WAIVER}code = 201\nreason = 'x'\n", ConfigError, ["code of", "a string"]),
     ],
-    ids=["torn", "utf-16", "deep", "no-table", "misspelt", "unknown", "number", "mixed", "nested"],
 )
 def test_what_cannot_be_used_is_one_sentence(
     text: str | bytes, error: type[ArchbuildError], parts: list[str], tmp_path: Path

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from unittest import mock
 
 import jsonschema
 import pytest
@@ -23,6 +24,7 @@ from archbuild.binary.cuobjdump import read_with_cuobjdump
 from archbuild.errors import ToolError, UnreadableError, UsageError
 from archbuild.model.arch import Arch, ComputeCapability, ptx, sass
 from archbuild.model.gencode import Gencode
+from archbuild.model.image import DeviceFile, Image, ImageKind, Region
 from archbuild.model.machine import Gpu, Toolkit
 from archbuild.model.version import CudaVersion
 from archbuild.report.smoke import render_smoke, smoke_json
@@ -36,7 +38,7 @@ from archbuild.rules.smoke_numbers import (
 )
 from archbuild.rules.smoke_outcome import SmokeReport, State, judge_answer
 from archbuild.services import smoke as service
-from archbuild.services.smoke import find_source, smoke
+from archbuild.services.smoke import KERNEL, find_source, smoke
 
 SHIM = Path(__file__).parent / "fakes" / "cpu_device"
 H100 = Gpu("GPU-1", "H100", ComputeCapability(9, 0))
@@ -327,7 +329,10 @@ def on_cpu(
     section = f".nv_fatbin={folder / 'section'}"
     subprocess.run([objcopy, "--add-section", section, str(library)], check=True)
     cuobjdump = fake(folder, KNOWS.format(row=row), "cuobjdump")
-    return smoke(toolkit(nvcc), gencodes(sass("90")), cuobjdump=cuobjdump, gpus=gpus)
+    image = Image(ImageKind.SASS, sass("90"), kernels=(KERNEL,), variables=0)
+    seen = DeviceFile("x", (Region((image,)),), "archbuild")
+    with mock.patch("archbuild.services.smoke.read", return_value=(seen,)):
+        return smoke(toolkit(nvcc), gencodes(sass("90")), cuobjdump=cuobjdump, gpus=gpus)
 
 
 def test_right_numbers_on_every_gpu(tmp_path: Path) -> None:

@@ -27,6 +27,21 @@ SECOND = """
 __device__ float shared_by_units(float x) { return x + 1.0f; }
 extern "C" __global__ void shift(float *x) { x[threadIdx.x] = shared_by_units(*x); }
 """
+# Which kernel is launched depends on the architecture, and the host is told of the one
+# that the last of them has: a launch on the others ends in error 98.
+BY_ARCH = """
+template <int N> __global__ void step(float *x) { x[threadIdx.x] += N; }
+extern "C" __global__ void scale(float *x) { x[threadIdx.x] *= 2; }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+constexpr int size = 2;
+#else
+constexpr int size = 1;
+#endif
+void launch(float *x) {
+  scale<<<1, 1>>>(x);
+  step<size><<<1, 1>>>(x);
+}
+"""
 HOST_ONLY = "int answer() { return 42; }\n"
 CLASSIC = [
     "-gencode=arch=compute_86,code=sm_86",
@@ -38,6 +53,14 @@ SUFFIXED = [
     "-gencode=arch=compute_100f,code=sm_103",
     "-gencode=arch=compute_120f,code=sm_120f",
     "-gencode=arch=compute_90a,code=compute_90a",
+]
+UPWARDS = [
+    "-gencode=arch=compute_89,code=sm_89",
+    "-gencode=arch=compute_89,code=compute_89",
+]
+ONLY_SPECIFIC = [
+    "-gencode=arch=compute_90a,code=sm_90a",
+    "-gencode=arch=compute_100a,code=sm_100a",
 ]
 LIMIT = 60_000
 STAMP = (2026, 1, 1, 0, 0, 0)
@@ -55,6 +78,7 @@ class Maker:
         assert self.nvcc, "no nvcc"
         assert self.cuobjdump, "no cuobjdump"
         sources = {"kernel.cu": KERNEL, "second.cu": SECOND, "host.cu": HOST_ONLY}
+        sources["by_arch.cu"] = BY_ARCH
         for name, text in {**sources, "plain.c": "int plain;\n"}.items():
             (work / name).write_text(text)
 
@@ -124,6 +148,17 @@ def make_units(maker: Maker) -> None:
     maker.host_link("plain.so", "plain.o")
 
 
+def make_faulty(maker: Maker) -> None:
+    """What people shipped and should not have."""
+    maker.compile("kernel.cu", "upwards.o", *UPWARDS)
+    maker.compile("kernel.cu", "only_specific.o", *ONLY_SPECIFIC)
+    two = CLASSIC[:2]
+    maker.compile("by_arch.cu", "by_arch.o", *two)
+    maker.host_link("upwards.so", "upwards.o")
+    maker.host_link("only_specific.so", "only_specific.o")
+    maker.host_link("unregistered.so", "by_arch.o")
+
+
 def make_bare(maker: Maker) -> None:
     """Cubins, fatbins and an archive."""
     maker.compile("kernel.cu", "specific.cubin", "-arch=sm_90a")
@@ -182,6 +217,9 @@ RECORDED = (
     "units.a",
 )
 SILENT = (
+    "upwards.so",
+    "only_specific.so",
+    "unregistered.so",
     "plain.so",
     "rodata.so",
     "hip.so",
@@ -199,7 +237,7 @@ def main() -> None:
     (out / "dumps").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
         maker = Maker(out, Path(work))
-        for make in (make_units, make_bare, make_blind, make_wheel):
+        for make in (make_units, make_faulty, make_bare, make_blind, make_wheel):
             make(maker)
         maker.keep(*RECORDED, *SILENT)
         for name in RECORDED:
