@@ -256,7 +256,7 @@ def test_a_compiler_that_drops_a_target_fails_the_build(tmp_path: Path, nvcc: Pa
 def test_a_disk_without_room_is_told_with_the_place() -> None:
     code = (
         "import errno, os\n"
-        "from archbuild.cpp_extension import _setup_errors\n"
+        "from archbuild.cpp_extension.build_extension import _setup_errors\n"
         "from setuptools.errors import BaseError\n"
         "for number in (errno.ENOSPC, errno.EACCES):\n"
         "    try:\n"
