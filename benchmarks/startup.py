@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
+from dataclasses import replace
 
 from timing import Command, machine_line, side_by_side
 
@@ -23,7 +25,8 @@ def main() -> None:
         Command("archbuild flags --arch 9.0", [*run, "flags", "--arch", "9.0"]),
         Command("archbuild gpus", [*run, "gpus"]),
     ]
-    timings = side_by_side(commands, rounds)
+    with tempfile.TemporaryDirectory() as empty:
+        timings = side_by_side([replace(command, cwd=empty) for command in commands], rounds)
     base = timings[0].median
     print(f"start-up, whole process, median of {rounds} rounds in turn, {machine_line()}")
     for timing in timings:
