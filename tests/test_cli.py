@@ -240,7 +240,7 @@ def test_with_no_expectation_not_enough_is_known(tmp_path: Path) -> None:
     done = run("verify", str(DATA / "classic.so"), cwd=tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (4, 1)
     assert "--targets" in done.stderr
-    assert "held against nothing" in done.stdout
+    assert "held against nothing" in " ".join(done.stdout.split())  # wrapped by the path
 
 
 @pytest.mark.toolkit
