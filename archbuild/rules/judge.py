@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from archbuild.model.arch import Arch
@@ -115,8 +114,3 @@ def wants_closer_look(file: DeviceFile, demand: Demand) -> bool:
     return unread and any(
         Outcome.UNKNOWN in cover_file(file, _at(file, d)).outcomes for d in demand.destinations
     )
-
-
-def findings_of(verdicts: Iterable[FileVerdict]) -> tuple[Finding, ...]:
-    """The findings of several files, in order."""
-    return tuple(finding for verdict in verdicts for finding in verdict.findings)
