@@ -91,8 +91,11 @@ class FailedError(ArchbuildError):
     exit_code = 1
 
 
-class BuildError(FailedError):
-    """A build whose result must not be shipped."""
+class BuildError(FailedError, RuntimeError):
+    """A build whose result must not be shipped.
+
+    A RuntimeError as well: callers of torch's ``load`` catch that.
+    """
 
 
 class NotKnownError(ArchbuildError):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
+from archbuild.model.source import Source
 from archbuild.model.waiver import Waiver
 
 
@@ -30,6 +32,32 @@ class VerifyPolicy:
     size_budget: str | None = None
 
 
+class LeanHeaders(Enum):
+    """Whether .cu files get the parts of torch's headers that kernels use, and no more."""
+
+    OFF = "off"
+    ON = "on"
+    AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """``[tool.archbuild.build]``: how a project's extensions are built.
+
+    Args:
+        lean_headers: ``true``, ``false`` or ``"auto"``, which falls back to the
+            full headers for a source that needs them.
+        development: Whether one virtual architecture serves all: not to be shipped.
+        launcher: ``auto``, ``sccache``, ``ccache``, ``off`` or a path; None: not said.
+        jobs: The most jobs at once; None: not said.
+    """
+
+    lean_headers: LeanHeaders = LeanHeaders.OFF
+    development: bool = False
+    launcher: str | None = None
+    jobs: int | None = None
+
+
 @dataclass(frozen=True)
 class Config:
     """The table as a value.
@@ -40,9 +68,14 @@ class Config:
         path: The pyproject.toml that was read; None where there is none.
         verify: The policy; the empty one where the project has none.
         waivers: What the project knows about, and lets pass.
+        build: How it is built.
+        sources: Sources of any extension with architectures of their own; their
+            paths may be patterns.
     """
 
     archs: str | None = None
     path: str | None = None
     verify: VerifyPolicy = VerifyPolicy()
     waivers: tuple[Waiver, ...] = ()
+    build: BuildOptions = BuildOptions()
+    sources: tuple[Source, ...] = ()

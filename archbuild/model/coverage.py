@@ -79,7 +79,8 @@ class Floors:
 
     Args:
         sass: For the SASS that runs there.
-        ptx: For the PTX that is compiled there.
+        ptx: For the PTX that fits the device, whether the driver has to compile it
+            or takes SASS instead.
         device: The first driver that knows the device.
     """
 
@@ -165,6 +166,13 @@ class DeviceCoverage:
         if outcome is Outcome.UNKNOWN:
             count += sum(len(region.undecided) for region in self.regions)
         return count
+
+    @property
+    def jit_floor(self) -> DriverFloor | None:
+        """The oldest driver for the PTX that has to be compiled; None: none, or unknown."""
+        found = [r.verdict.floor for r in self.regions if r.verdict.outcome is Outcome.JIT]
+        known = [floor for floor in found if floor is not None]
+        return max(known, key=lambda f: f.cuda, default=None) if len(known) == len(found) else None
 
     @property
     def outcomes(self) -> frozenset[Outcome]:

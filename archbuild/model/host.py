@@ -35,3 +35,50 @@ class HostLimits:
     gcc: int | None
     clang: int | None
     source: str
+
+
+@dataclass(frozen=True)
+class HostFloor:
+    """The oldest host compilers that torch's headers take.
+
+    Args:
+        gcc: Lowest major version.
+        clang: Lowest major version.
+        why: For people, ``the headers of torch 2.14.1 want C++20``.
+    """
+
+    gcc: int
+    clang: int
+    why: str
+
+
+@dataclass(frozen=True)
+class NamedHost:
+    """A host compiler that somebody named.
+
+    Args:
+        name: Where: ``NVCC_CCBIN``, ``CXX``, ``the nvcc flags``.
+        command: The compiler, without wrappers and options.
+        words: All that stands there.
+        compiler: What it is; None as long as it was not asked.
+    """
+
+    name: str
+    command: str
+    words: tuple[str, ...] = ()
+    compiler: HostCompiler | None = None
+
+
+@dataclass(frozen=True)
+class HostChoice:
+    """The host compiler of nvcc.
+
+    Args:
+        path: For ``-ccbin``; None where nvcc's own choice stands.
+        reason: Why this one, for people.
+        warnings: What a person should know, one sentence each.
+    """
+
+    path: str | None
+    reason: str
+    warnings: tuple[str, ...] = ()

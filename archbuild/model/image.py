@@ -117,6 +117,8 @@ class Image:
         virtual: The virtual architecture that SASS was assembled from, where
             the cubin tells it.
         toolkit: The CUDA whose tools made it, where the cubin tells it.
+        digest: SHA-256 of its bytes as they are stored, in hexadecimal; images
+            that are stored as one have one; None: not asked for.
     """
 
     kind: ImageKind
@@ -138,6 +140,7 @@ class Image:
     options: str | None = None
     virtual: Arch | None = None
     toolkit: CudaVersion | None = None
+    digest: str | None = None
 
     def has(self, flag: Flag) -> bool:
         """Whether the entry bears this flag; False where there are no flags."""
