@@ -5,7 +5,8 @@ product or of a generation is one item; any other is split at blanks as well.
 Each item is a number (``9.0``, ``90``, ``sm_90a``, ``compute_90``,
 ``90-real``, ``90-virtual``), a generation as torch names it, a product, or one
 of the words ``native``, ``all``, ``all-major``. ``+PTX`` may follow all but
-those that already say whether they mean SASS or PTX.
+those that already say whether they mean SASS or PTX. In the list of one source
+a plain number may end in a bare ``+``: ``8.0+``, this one and newer.
 """
 
 from __future__ import annotations
@@ -39,29 +40,37 @@ class ArchItem:
             generation the targets then hold that PTX. Of ``native`` it asks
             for PTX of the newest GPU that is found; to ``all`` and ``all-major``
             it adds nothing, since they bring PTX of the highest major.
+        newer: Whether a bare ``+`` was typed behind it: it stands for the plain
+            architecture in ``targets`` and for all that are newer.
     """
 
     text: str
     targets: tuple[Arch, ...]
     word: Word | None = None
     ptx: bool = False
+    newer: bool = False
 
 
 _NUMBER = re.compile(
     r"((?P<prefix>sm_|compute_)?(?P<digits>\d{2,3})|(?P<dotted>\d{1,2}\.\d))(?P<suffix>[af]?)"
 )
 _KIND = re.compile(r"(?P<number>.+)-(?P<kind>real|virtual)")
-_LOOKS_NUMERIC = re.compile(r"(sm|compute|lto|cc)?[-_]?\d+([.]\d*)?[a-z]?(-real|-virtual)?(\+ptx)?")
+_LOOKS_NUMERIC = re.compile(
+    r"(sm|compute|lto|cc)?[-_]?\d+([.]\d*)?[a-z]?(-real|-virtual)?(\+(ptx)?)?"
+)
 _OLDEST_MAJOR = 2  # 1.x ended with CUDA 6.5, and 12 is not meant to be 1.2
 _MOST_WORDS = 12  # beyond that nobody looks for names among the words
 
 
-def parse_arch_list(text: str, where: str = "the architecture list") -> tuple[ArchItem, ...]:
+def parse_arch_list(
+    text: str, where: str = "the architecture list", *, newer: bool = False
+) -> tuple[ArchItem, ...]:
     """Read an architecture list.
 
     Args:
         text: What was typed, such as ``"8.6; 12.0+PTX"`` or ``"RTX 4090, H100"``.
         where: Where it was typed, for the message: ``"TORCH_CUDA_ARCH_LIST"``.
+        newer: Whether ``8.0+`` may stand in it, as in the list of one source.
 
     Returns:
         The items in the order they were typed, at least one. Whether a number
@@ -80,7 +89,14 @@ def parse_arch_list(text: str, where: str = "the architecture list") -> tuple[Ar
     items = tuple(item for piece in re.split("[;,]", text) for item in _read_piece(piece, where))
     if not items:
         raise advice.nothing(text, where)
+    for item in items:
+        if item.newer and not (newer and _is_plain_real(item.targets)):
+            raise advice.misplaced_newer(item.text, item.targets[0], where, may=newer)
     return items
+
+
+def _is_plain_real(targets: tuple[Arch, ...]) -> bool:
+    return all(target.is_real and target.suffix is Suffix.PLAIN for target in targets)
 
 
 def targets_of(items: Iterable[ArchItem]) -> tuple[Arch, ...]:
@@ -185,6 +201,8 @@ def _read_word(text: str) -> ArchItem | None:
 
 def _read_number(text: str, where: str) -> ArchItem | None:
     head, ptx = advice.split_ptx(text.lower())
+    newer = not ptx and head.endswith("+")
+    head = head[:-1] if newer else head
     kind = _KIND.fullmatch(head)
     match = _NUMBER.fullmatch(kind["number"] if kind else head)
     if match is None or (kind and match["prefix"]):
@@ -195,8 +213,8 @@ def _read_number(text: str, where: str) -> ArchItem | None:
     if ptx and (kind or is_virtual):
         raise advice.pointless_ptx(text, real, is_virtual=is_virtual, where=where)
     if is_virtual:
-        return ArchItem(text, (real.virtual,))
-    return ArchItem(text, (real, real.virtual) if ptx else (real,), ptx=ptx)
+        return ArchItem(text, (real.virtual,), newer=newer)
+    return ArchItem(text, (real, real.virtual) if ptx else (real,), ptx=ptx, newer=newer)
 
 
 def _capability(digits: str, text: str, where: str) -> ComputeCapability:

@@ -63,6 +63,23 @@ def pointless_ptx(text: str, real: Arch, *, is_virtual: bool, where: str) -> Arc
     return _error(text, where, wrong, f"Write {real.dotted}+PTX for both SASS and PTX.")
 
 
+def misplaced_newer(text: str, arch: Arch, where: str, *, may: bool) -> ArchListError:
+    """``8.0+`` in a list that is not a source's, or behind what has nothing newer.
+
+    Args:
+        text: As it was typed.
+        arch: What stands before the ``+``.
+        where: Where it was typed.
+        may: Whether the list may hold such pieces.
+    """
+    plain = arch.capability
+    if may:
+        wrong = "asks for newer ones, but only a plain number such as 8.0 has newer ones"
+        return _error(text, where, wrong, f"Write {plain}+, or leave the + out.")
+    wrong = "means it and newer ones, which only the list of one source can ask for"
+    return _error(text, where, wrong, f"Name each, or write {plain}+PTX for SASS and PTX of it.")
+
+
 def no_such_number(text: str, where: str) -> ArchListError:
     """A number with a zero in front, or of 1.x."""
     return _error(text, where, "is no architecture: their numbers begin with 2.0", _FORMS)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 
 from archbuild.model.finding import Finding
 from archbuild.model.image import DeviceFile
@@ -28,11 +29,24 @@ CHECKS: tuple[Callable[[DeviceFile], Iterable[Finding]], ...] = (
 )
 
 
-def audit(file: DeviceFile) -> tuple[Finding, ...]:
+#: Those about what newer GPUs and others get of it.
+REACH_CHECKS = (
+    image_checks.check_no_ptx,
+    image_checks.check_only_specific,
+    image_checks.check_suffixed_ptx,
+)
+
+
+def audit(file: DeviceFile, deliberate: Collection[int] = ()) -> tuple[Finding, ...]:
     """What is odd about a file's device code, whatever it is meant to run on.
 
     Args:
         file: With its kernels read or not; a check that needs them says nothing
             where they were not.
+        deliberate: Regions that are known to be for some GPUs alone on purpose.
     """
-    return tuple(finding for check in CHECKS for finding in check(file))
+    others = tuple(r for i, r in enumerate(file.regions) if i not in deliberate)
+    rest = replace(file, regions=others) if deliberate else file
+    return tuple(
+        finding for check in CHECKS for finding in check(rest if check in REACH_CHECKS else file)
+    )

@@ -71,6 +71,13 @@ DRIVER_BUNDLED = Code("V241", _ERROR, "CUDA driver library bundled")
 READERS_DISAGREE = Code("V250", _ERROR, "two readers disagree")
 WAIVER_UNUSED = Code("V260", _WARNING, "waiver that matches nothing")
 
+# What the manifest beside a library says.
+NOT_AS_BUILT = Code("V270", _ERROR, "not the images that were built")
+DEVELOPMENT = Code("V271", _ERROR, "development build")
+OTHER_TORCH = Code("V272", _WARNING, "built for another torch")
+OTHER_LIBRARY = Code("V273", _WARNING, "manifest of another library")
+SOURCE_LEFT_OUT = Code("V274", _NOTE, "source left out")
+
 #: Every code.
 CODES = (
     NO_DEVICE_CODE,
@@ -107,6 +114,11 @@ CODES = (
     DRIVER_BUNDLED,
     READERS_DISAGREE,
     WAIVER_UNUSED,
+    NOT_AS_BUILT,
+    DEVELOPMENT,
+    OTHER_TORCH,
+    OTHER_LIBRARY,
+    SOURCE_LEFT_OUT,
 )
 
 

@@ -106,10 +106,23 @@ def choose(region: Region, destination: Destination) -> tuple[Image, ...]:
     sure = [i for i, fit in enumerate(fits) if fit is Fit.YES]
     maybe = [i for i, fit in enumerate(fits) if fit is Fit.UNKNOWN]
     for kind in (ImageKind.SASS, ImageKind.PTX):
-        nearest = _nearest([i for i in sure + maybe if images[i].kind is kind], images)
-        if nearest:
-            return tuple(images[i] for i in sorted(_one_per_suffix(nearest, images)))
+        taken = _take([i for i in sure + maybe if images[i].kind is kind], images)
+        if taken:
+            return taken
     return tuple(images[i] for i in maybe)
+
+
+def _take(numbers: list[int], images: tuple[Image, ...]) -> tuple[Image, ...]:
+    """Of images of one kind that fit, what the driver takes."""
+    return tuple(images[i] for i in sorted(_one_per_suffix(_nearest(numbers, images), images)))
+
+
+def _choose_ptx(region: Region, destination: Destination) -> tuple[Image, ...]:
+    """What the driver compiles where it has no SASS to take, or is told to take none."""
+    images = region.images
+    numbers = [i for i, image in enumerate(images) if image.kind is ImageKind.PTX]
+    fitting = [i for i in numbers if _fit(images[i], region.linkage, destination) is not Fit.NO]
+    return _take(fitting, images)
 
 
 def _fit(image: Image, section: Linkage, destination: Destination) -> Fit:
@@ -245,7 +258,12 @@ def loadable_images(region: Region) -> list[Image]:
 
 def live_regions(file: DeviceFile) -> list[Region]:
     """The regions with something to load, but for those known to be empty."""
-    return [region for region in file.regions if loadable_images(region) and not is_empty(region)]
+    return [region for region in file.regions if is_live(region)]
+
+
+def is_live(region: Region) -> bool:
+    """Whether it holds something to load, and is not known to be empty."""
+    return bool(loadable_images(region)) and not is_empty(region)
 
 
 def is_made_for_others(region: Region) -> bool:
@@ -277,8 +295,10 @@ def _floors(
             if image.kind is ImageKind.SASS:
                 built = image.toolkit or toolkit_of(region)
                 sass.append(sass_floor(built, windows=destination.windows))
-            elif image.kind is ImageKind.PTX:
-                ptx.append(ptx_floor(image.isa, windows=destination.windows))
+        ptx += [
+            ptx_floor(image.isa, windows=destination.windows)
+            for image in _choose_ptx(region, destination)
+        ]
     return Floors(_highest(sass), _highest(ptx), device_floor(destination))
 
 

@@ -36,6 +36,7 @@ class Options:
         strict: Whether warnings fail.
         size_budget: The most bytes, ``100MB``.
         tegra: How to take SASS between Tegra and other chips.
+        allow_dev: Whether a development build will do.
     """
 
     targets: str | None = None
@@ -47,6 +48,7 @@ class Options:
     strict: bool = False
     size_budget: str | None = None
     tegra: Tegra = Tegra.UNDOCUMENTED
+    allow_dev: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,9 @@ class Demand:
         exact: Whether more than the targets is as wrong as less.
         strict: Whether warnings fail.
         size_budget: The most bytes; None: any number.
+        heeds_manifests: Whether the manifest beside a library goes before
+            ``expected``, which then comes from variables or pyproject.
+        allow_dev: Whether a development build will do.
     """
 
     expected: Expectation = NOTHING
@@ -68,6 +73,8 @@ class Demand:
     exact: bool = False
     strict: bool = False
     size_budget: int | None = None
+    heeds_manifests: bool = False
+    allow_dev: bool = False
 
     @property
     def targets(self) -> tuple[Arch, ...]:
@@ -112,6 +119,8 @@ def make_demand(options: Options, machine: Machine, config: Config) -> Demand:
         exact=options.exact or policy.exact,
         strict=options.strict or policy.strict,
         size_budget=None if budget is None else parse_size(budget, where),
+        heeds_manifests=options.targets is None and options.runs_on is None,
+        allow_dev=options.allow_dev,
     )
 
 

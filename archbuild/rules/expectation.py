@@ -28,15 +28,16 @@ def expect(
     machine: Machine,
     *,
     option: str | None = None,
-    manifest: str | None = None,
     config: str | None = None,
 ) -> Expectation:
-    """What to hold a file against: option, manifest, variables, pyproject; the first wins.
+    """What to hold a file against: option, variables, pyproject; the first wins.
+
+    The manifest beside a library goes before variables and pyproject; it is heard
+    where the file is judged.
 
     Args:
         machine: For its variables, for ``native``, and for what ``all`` means.
         option: The value of ``--targets``.
-        manifest: What the manifest in the wheel says it was built for.
         config: ``archs`` of ``[tool.archbuild]``.
 
     Returns:
@@ -47,7 +48,6 @@ def expect(
     """
     named = (
         ("--targets", option),
-        ("the manifest", manifest),
         ("ARCHBUILD_ARCHS", machine.variable("ARCHBUILD_ARCHS")),
         ("TORCH_CUDA_ARCH_LIST", machine.variable("TORCH_CUDA_ARCH_LIST")),
         ("[tool.archbuild] archs", config),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from archbuild.model.arch import Arch, Suffix
 from archbuild.model.finding import Finding
-from archbuild.model.image import Compression, DeviceFile, Flag, Image, ImageKind
+from archbuild.model.image import Compression, DeviceFile, Flag, Image, ImageKind, Linkage
 from archbuild.rules.codes import (
     DEBUG_CODE,
     HEADER_DISAGREES,
@@ -82,8 +82,19 @@ def check_relocatable_ptx(file: DeviceFile) -> Iterable[Finding]:
 
 
 def check_lto_only(file: DeviceFile) -> Iterable[Finding]:
-    """Regions of nothing but LTO-IR."""
-    regions = [r for r in file.regions if r.images and all(_is_lto(i) for i in r.images)]
+    """Regions of nothing but LTO-IR, but for those that a device link has taken up.
+
+    What it links stays in the library as well, in the section of relocatable
+    code; a unit that it left out shows by its symbol, which is then missing.
+    """
+    linked = not file.wanting and any(loadable_images(region) for region in live_regions(file))
+    regions = [
+        region
+        for region in file.regions
+        if region.images
+        and all(_is_lto(image) for image in region.images)
+        and not (linked and region.linkage is Linkage.RELOCATABLE)
+    ]
     if regions:
         share = f"{len(regions)} of {len(file.regions)} regions"
         message = f"{file.path} holds nothing but LTO-IR in {share}: no GPU runs that."

@@ -190,3 +190,21 @@ def _implied(arch: Arch) -> tuple[Gencode, ...]:
         plain = Arch(Stage.VIRTUAL, arch.capability)
         found.append(Gencode(plain, plain))
     return tuple(found)
+
+
+def without_threads(flags: Sequence[str]) -> tuple[str, ...]:
+    """The flags but for ``--threads``, of which several can't be given.
+
+    Args:
+        flags: nvcc's, each a word.
+    """
+    kept: list[str] = []
+    words = iter(flags)
+    for word in words:
+        if word in _PASSED_ON:
+            kept += [word, *([value] if (value := next(words, None)) is not None else [])]
+        elif word in _THREADS:
+            next(words, None)
+        elif not word.startswith("--threads=") and _SHORT_THREADS.fullmatch(word) is None:
+            kept.append(word)
+    return tuple(kept)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
-from archbuild.model.image import DeviceFile
+from archbuild.model.image import DeviceFile, FileFormat
 from archbuild.rules.member_names import normalize_member
 
 #: A file before and after; None where it is on the other side only.
 Pair = tuple["DeviceFile | None", "DeviceFile | None"]
+#: The letters of ``int64_t`` and ``uint64_t`` in a mangled name: on Linux, on Windows.
+_INT64 = (("l", "x"), ("m", "y"))
 
 
 def pair_files(before: Sequence[DeviceFile], after: Sequence[DeviceFile]) -> tuple[Pair, ...]:
@@ -56,3 +59,65 @@ def _match_last(
     right = [i for i, file in enumerate(after) if file.regions and i not in taken]
     if len(left) == len(right) == 1:
         partners[left[0]] = right[0]
+
+
+def align_names(pair: Pair, normalize: Callable[[str], str], widen: Callable[[str], str]) -> Pair:
+    """Call the kernels of the second file as the first does, between Linux and Windows.
+
+    ``int64_t`` has another name in mangled names there. Only kernels which the other
+    file lacks are called so, and only where one of each file fits.
+
+    Args:
+        pair: Two files with kernels; others than an ELF file and a PE file stay.
+        normalize: Makes names of kernels comparable between builds.
+        widen: A key of such a name that is the same for both kinds of files, and as
+            long as the name.
+    """
+    before, after = pair
+    if before is None or after is None:
+        return pair
+    if {before.format, after.format} != {FileFormat.ELF, FileFormat.PE}:
+        return pair
+    old, new = (set(map(normalize, _kernels(file))) for file in (before, after))
+    mine, theirs = _by_key(old - new, widen), _by_key(new - old, widen)
+    spelt: dict[str, str] = {}
+    for key in mine.keys() & theirs.keys():
+        if len(mine[key]) == len(theirs[key]) == 1:
+            names = mine[key][0], theirs[key][0]
+            linux, windows = names if before.format is FileFormat.ELF else names[::-1]
+            if _differ_in_int64(linux, windows):
+                spelt[names[1]] = names[0]
+    return before, _renamed(after, lambda name: spelt.get(normalize(name), name))
+
+
+def _kernels(file: DeviceFile) -> Iterable[str]:
+    return (name for image in file.images for name in image.kernels or ())
+
+
+def _by_key(names: Iterable[str], key: Callable[[str], str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(key(name), []).append(name)
+    return found
+
+
+def _differ_in_int64(linux: str, windows: str) -> bool:
+    pairs = zip(linux, windows, strict=True)
+    return all(one == other or (one, other) in _INT64 for one, other in pairs)
+
+
+def _renamed(file: DeviceFile, rename: Callable[[str], str]) -> DeviceFile:
+    """The file with other names of its kernels."""
+    regions = (
+        replace(
+            region,
+            images=tuple(
+                replace(image, kernels=tuple(map(rename, image.kernels)))
+                if image.kernels
+                else image
+                for image in region.images
+            ),
+        )
+        for region in file.regions
+    )
+    return replace(file, regions=tuple(regions))

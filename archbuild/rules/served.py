@@ -149,7 +149,7 @@ def _check_jit(path: str, coverage: DeviceCoverage, *, allow_jit: bool) -> Itera
     regions = _with(coverage, Outcome.JIT)
     if not regions:
         return
-    floor = coverage.floors.ptx
+    floor = coverage.jit_floor
     needs = f" by {floor_words(floor)} or newer" if floor is not None else ""
     message = (
         f"{path} runs on {_device(coverage)} only after the driver has compiled it{needs} "

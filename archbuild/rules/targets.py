@@ -22,7 +22,7 @@ from archbuild.rules.codes import (
     arch_names,
     finding_of,
 )
-from archbuild.rules.coverage import is_empty, live_regions, loadable_images
+from archbuild.rules.coverage import is_empty, is_live, live_regions, loadable_images
 
 #: How much a finding tells one by one.
 SHOWN = 10
@@ -50,17 +50,24 @@ class TargetVerdict:
     judged: bool = True
 
 
-def judge_targets(file: DeviceFile, targets: Collection[Arch]) -> TargetVerdict:
+#: What each region of a file must hold, in their order; None: all of the targets.
+Needs = Sequence[frozenset[Arch]] | None
+
+
+def judge_targets(
+    file: DeviceFile, targets: Collection[Arch], needs: Needs = None
+) -> TargetVerdict:
     """Hold one file against the targets.
 
     Args:
         file: With its kernels read or not; regions of unknown content count.
         targets: What every region with kernels must hold.
+        needs: What each must hold, where it is known that they differ.
     """
     note, judged = describe(file)
     if not judged:
         return TargetVerdict(note=note, judged=False)
-    lacking = dict(_lacking(file, targets))
+    lacking = dict(_lacking(file, targets, needs))
     held = {i.arch for r in live_regions(file) for i in loadable_images(r) if i.arch is not None}
     return TargetVerdict(
         present=tuple(sorted(set(targets) - set(lacking))),
@@ -85,12 +92,15 @@ def describe(file: DeviceFile) -> tuple[str, bool]:
     return "relocatable only", True
 
 
-def _lacking(file: DeviceFile, targets: Collection[Arch]) -> Iterator[tuple[Arch, list[Region]]]:
-    """Targets with the regions that lack them; all regions where none can be loaded."""
-    regions = live_regions(file)
+def _lacking(
+    file: DeviceFile, targets: Collection[Arch], needs: Needs = None
+) -> Iterator[tuple[Arch, list[Region]]]:
+    """Targets with the regions that lack them; no region where none is there to hold it."""
+    live = [(i, r, _archs(r)) for i, r in enumerate(file.regions) if is_live(r)]
     for target in targets:
-        without = [region for region in regions if target not in _archs(region)]
-        if without or not regions:
+        asked = [(r, held) for i, r, held in live if needs is None or target in needs[i]]
+        without = [region for region, held in asked if target not in held]
+        if without or not asked:
             yield target, without
 
 
@@ -98,20 +108,23 @@ def _archs(region: Region) -> frozenset[Arch | None]:
     return frozenset(image.arch for image in loadable_images(region))
 
 
-def needs_kernels(file: DeviceFile, targets: Collection[Arch]) -> bool:
+def needs_kernels(file: DeviceFile, targets: Collection[Arch], needs: Needs = None) -> bool:
     """Whether a region lacks a target, and may only be empty: a closer look decides."""
-    lacking = [region for _, regions in _lacking(file, targets) for region in regions]
+    lacking = [region for _, regions in _lacking(file, targets, needs) for region in regions]
     return any(is_empty(region) is None for region in lacking)
 
 
-def check_targets(file: DeviceFile, targets: Sequence[Arch]) -> Iterable[Finding]:
+def check_targets(
+    file: DeviceFile, targets: Sequence[Arch], needs: Needs = None
+) -> Iterable[Finding]:
     """Targets which a region with kernels lacks, one finding each."""
     if not describe(file)[1]:
         return
     live = live_regions(file)
-    for target, without in _lacking(file, targets):
+    for target, without in _lacking(file, targets, needs):
         reason = _there_all_the_same(file, target)
-        share = f" in {len(without)} of {len(live)} regions" if len(without) < len(live) else ""
+        some = 0 < len(without) < len(live)
+        share = f" in {len(without)} of {len(live)} regions" if some else ""
         message = f"{file.path} has no {target}{share}{reason}."
         advice = "Build it again for this target, or take the target from the list."
         told = tuple(_evidence(file, without, len(live)))
@@ -130,7 +143,7 @@ def _there_all_the_same(file: DeviceFile, target: Arch) -> str:
 
 
 def _evidence(file: DeviceFile, without: Sequence[Region], live: int) -> Iterator[str]:
-    if not live or len(without) == live:
+    if not live or not without or len(without) == live:
         held = (image.arch for region in file.regions for image in loadable_images(region))
         yield f"holds: {arch_names(held)}" if file.targets else "holds: nothing loadable"
         return

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from archbuild.model.finding import Finding, has_errors
 from archbuild.model.waiver import Waiver
 from archbuild.rules.codes import TEGRA, UNDECIDED, UNREADABLE
 from archbuild.rules.demand import Demand
 from archbuild.rules.devices import DeviceSummary, sum_devices
-from archbuild.rules.judge import FileVerdict
+from archbuild.rules.expectation import Expectation
+from archbuild.rules.judge import MANIFEST, FileVerdict
 
 _UNDECIDED = frozenset({UNDECIDED.code, TEGRA.code})
 
@@ -20,9 +22,10 @@ class SecondReader:
 
     Args:
         reader: ``"cuobjdump 13.5.37"``; empty where it was not asked.
-        agreed: Files with code in which both see the same.
-        images: How many images those are.
+        agreed: Files with code in which both see the same, as far as it looks.
+        images: How many images both see there.
         unread: Files with code that it can't read, each with the reason.
+        partly: Files that it reads only in part, each with what it passes over.
         note: Why it was not asked, where it should have been.
     """
 
@@ -30,6 +33,7 @@ class SecondReader:
     agreed: int = 0
     images: int = 0
     unread: tuple[str, ...] = ()
+    partly: tuple[str, ...] = ()
     note: str = ""
 
 
@@ -80,3 +84,38 @@ class VerifyReport:
         judged = [verdict for verdict in self.files if verdict.devices]
         counted = all(verdict.kernels is not None for verdict in judged)
         return sum_devices([verdict.devices for verdict in judged], counted=counted)
+
+
+def note_unasked(verdicts: Sequence[FileVerdict]) -> tuple[FileVerdict, ...]:
+    """Beside libraries with a manifest, tell of those that were held against nothing.
+
+    Args:
+        verdicts: Of all files.
+    """
+    if not any(verdict.expected.source == MANIFEST for verdict in verdicts):
+        return tuple(verdicts)
+    return tuple(_noted(v) if _is_unasked(v) else v for v in verdicts)
+
+
+def _is_unasked(verdict: FileVerdict) -> bool:
+    return verdict.judged and not verdict.expected.targets and not verdict.devices
+
+
+def _noted(verdict: FileVerdict) -> FileVerdict:
+    told = "; ".join(filter(None, (verdict.targets.note, "held against nothing: no manifest")))
+    return replace(verdict, targets=replace(verdict.targets, note=told))
+
+
+def with_manifests(demand: Demand, verdicts: Iterable[FileVerdict]) -> Demand:
+    """What all files together were held against, those of the manifests included.
+
+    Args:
+        demand: What was asked, whatever lies beside the files.
+        verdicts: Of all files.
+    """
+    judged = [verdict for verdict in verdicts if verdict.judged]
+    if not any(verdict.expected.source == MANIFEST for verdict in judged):
+        return demand
+    targets = {target for verdict in judged for target in verdict.expected.targets}
+    sources = dict.fromkeys(v.expected.source for v in judged if v.expected.source)
+    return replace(demand, expected=Expectation(tuple(sorted(targets)), " and ".join(sources)))
