@@ -29,10 +29,11 @@ _TYPES = bytes(b << 4 | t for b in range(3) for t in (*range(7), *range(10, 14))
 # The first symbol after the one of zeros: it has a name, and such a type.
 _FIRST_SYMBOL = re.compile(rb"(?s)(?!\0{3}).{3}\0[" + re.escape(_TYPES) + rb"]")
 _BANK = "\0.nv.constant0."
+_BANKS = re.compile(rb"\0\.nv\.constant0\.([^\0]*)")
 _ROW = 24
 _WORDS = 6
 _NO_SYMBOL = bytes(_ROW)
-_STEP = 1 << 15
+_STEP = 1 << 14
 
 # Columns of a row: the highest byte of the name; type and binding; other; the section.
 _NAME_HIGH, _INFO, _OTHER, _SECTION = 3, 4, 5, 6
@@ -87,7 +88,7 @@ class Beginning:
             self._memory = _BUFFERS.pop()
         except IndexError:
             self._memory = bytearray(_FIRST_SIZE)
-        self._have = self._end = 0
+        self._have = self._end = self._strings = 0
 
     def close(self) -> None:
         """Give the memory back; nothing may be asked any more."""
@@ -117,6 +118,11 @@ class Beginning:
         self._have += count
         return count > 0
 
+    def banks(self) -> list[bytes]:
+        """What the constant banks are named for, in order: all kernels, if all is as usual."""
+        strings = self._find_strings()
+        return _BANKS.findall(self._memory, _HEADER, strings + 1) if strings else []
+
     def symbols(self) -> FirstSymbols | None:
         """What was found, if the constant banks bear it out."""
         strings = self._find_strings()
@@ -135,6 +141,10 @@ class Beginning:
 
     def _find_strings(self) -> int:
         """Where the names of the symbols begin, 0 if they cannot be told."""
+        self._strings = self._strings or self._seek_strings()
+        return self._strings
+
+    def _seek_strings(self) -> int:
         while self._have < _HEADER + len(_STRINGS):
             if not self._grow():
                 return 0

@@ -11,11 +11,12 @@ from archbuild.model.version import CudaVersion
 
 
 class Depth(IntEnum):
-    """How much is read of each image."""
+    """How much is read of each image: names of kernels, what its notes tell, all of it."""
 
     HEADERS = 0
-    KERNELS = 1
-    DETAILS = 2
+    NAMES = 1
+    KERNELS = 2
+    DETAILS = 3
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Contents:
         isa: The PTX ISA that it tells itself.
         virtual: The virtual architecture that it was assembled from.
         toolkit: The CUDA of the tools that made it.
+        digest: SHA-256 of its bytes as they are stored.
     """
 
     kernels: tuple[str, ...] | None = None
@@ -41,6 +43,7 @@ class Contents:
     isa: tuple[int, int] | None = None
     virtual: Arch | None = None
     toolkit: CudaVersion | None = None
+    digest: str | None = None
 
 
 NOTHING = Contents()

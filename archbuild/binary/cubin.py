@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
 
 from archbuild.binary import elf
-from archbuild.binary.beginning import Beginning, Fill, can_be_told, filled_from
+from archbuild.binary.beginning import Beginning, Fill, FirstSymbols, can_be_told, filled_from
 from archbuild.binary.contents import Contents, Depth
 from archbuild.binary.notes import Notes, read_notes
+from archbuild.binary.siblings import Siblings
 from archbuild.binary.source import Source
 from archbuild.binary.symbols import Symbol, Symbols, read_symbols
 from archbuild.errors import BinaryError
@@ -46,7 +48,7 @@ def read_cubin(source: Source, depth: Depth) -> Contents:
     Raises:
         BinaryError: If it is no cubin, or a damaged one.
     """
-    if depth is Depth.KERNELS:
+    if depth in (Depth.NAMES, Depth.KERNELS):
         first = read_beginning(filled_from(source), source.name)
         if first is not None:
             return first
@@ -58,12 +60,13 @@ def read_cubin(source: Source, depth: Depth) -> Contents:
     return _read_all(source, header, depth)
 
 
-def read_beginning(fill: Fill, name: str) -> Contents | None:
+def read_beginning(fill: Fill, name: str, siblings: Siblings | None = None) -> Contents | None:
     """The kernels of a cubin from its first bytes; None where those prove nothing.
 
     Args:
         fill: Gives the bytes.
         name: What to call the cubin in messages.
+        siblings: Of the same fatbin. With these the notes stay unread.
 
     Raises:
         BinaryError: If it is no cubin, or cannot be inflated.
@@ -72,8 +75,8 @@ def read_beginning(fill: Fill, name: str) -> Contents | None:
     try:
         header = elf.parse_header(beginning.header(), name)
         _refuse_others(header, name)
-        first = beginning.symbols() if can_be_told(header) else None
-        notes = beginning.notes() if first is not None else Notes()
+        first = _first_symbols(beginning, siblings) if can_be_told(header) else None
+        notes = beginning.notes() if first is not None and siblings is None else Notes()
     finally:
         beginning.close()
     if first is None:
@@ -87,6 +90,10 @@ def read_beginning(fill: Fill, name: str) -> Contents | None:
         virtual=notes.virtual,
         toolkit=notes.toolkit,
     )
+
+
+def _first_symbols(beginning: Beginning, siblings: Siblings | None) -> FirstSymbols | None:
+    return beginning.symbols() if siblings is None else siblings.symbols(beginning)
 
 
 def _refuse_others(header: elf.Header, name: str) -> None:
@@ -127,14 +134,20 @@ def _names(symbols: Symbols) -> tuple[str, ...]:
 
 
 def _arch_of_flags(header: elf.Header) -> Arch | None:
-    layout = _FLAGS.get(header.abi_version)
+    return _arch_in(header.abi_version, header.flags)
+
+
+# Thousands of images have few values of these among them.
+@lru_cache(maxsize=64)
+def _arch_in(abi_version: int, flags: int) -> Arch | None:
+    layout = _FLAGS.get(abi_version)
     if layout is None:
         return None
     shift, mark = layout
-    number = header.flags >> shift & 0xFF
+    number = flags >> shift & 0xFF
     if number < 10:
         return None
-    suffix = Suffix.ARCH if header.flags & mark else Suffix.PLAIN
+    suffix = Suffix.ARCH if flags & mark else Suffix.PLAIN
     return Arch(Stage.REAL, ComputeCapability.from_number(number), suffix)
 
 

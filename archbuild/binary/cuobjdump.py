@@ -8,7 +8,6 @@ sections of the host file do.
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import re
 import signal
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from archbuild.binary.dump import Dump, Head, Member, parse_dump, parse_heads
-from archbuild.binary.outline import FATBIN_MAGIC, Form, Outline, Part, read_head, read_outline
+from archbuild.binary.outline import Form, Outline, Part, holds_fatbin, read_head, read_outline
 from archbuild.errors import BinaryError, BlindReaderError, ToolError
 from archbuild.model.image import Compression, DeviceFile, Image, ImageKind, Linkage, Region
 
@@ -133,23 +132,11 @@ def _refuse_blindness(outline: Outline, path: Path, name: str) -> None:
             f"{name} is a {outline.form.value}, into which cuobjdump sees only on Windows.",
             "Verify it on Windows, where cuobjdump can read it.",
         )
-    if _holds_fatbin(path):
+    if holds_fatbin(path, [(0, outline.size)]):
         raise BlindReaderError(
             f"{name} holds a fatbin outside the section of its own, where cuobjdump looks.",
             "Verify the .fatbin file which was embedded.",
         )
-
-
-def _holds_fatbin(path: Path) -> bool:
-    """Whether the bytes that begin a fatbin occur anywhere, 8-byte aligned."""
-    with (
-        path.open("rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-    ):
-        at = data.find(FATBIN_MAGIC)
-        while at >= 0 and at % 8:
-            at = data.find(FATBIN_MAGIC, at + 1)
-        return at >= 0
 
 
 def _dump(call: _Call, options: list[str]) -> Dump | None:

@@ -69,7 +69,7 @@ class Stretch:
     strict: bool = False
 
 
-def read_elf(source: Source, depth: Depth, *, names: bool = False) -> Held:
+def read_elf(source: Source, depth: Depth, *, names: bool = False, digests: bool = False) -> Held:
     """What an ELF file holds.
 
     Args:
@@ -77,12 +77,13 @@ def read_elf(source: Source, depth: Depth, *, names: bool = False) -> Held:
         depth: How much to read of each image.
         names: Whether to look for the names of the kernels in the host's data,
             for which a stream has to begin again.
+        digests: Whether to digest the stored bytes of each image.
 
     Raises:
         BinaryError: If the file is damaged where that matters for device code.
     """
     header = elf.read_header(source)
-    scanner = _scanner(source, depth)
+    scanner = _scanner(source, depth, digests=digests)
     found: list[Found] = []
     passed_over = source.is_forward and header.section_offset <= source.size
     if passed_over:
@@ -97,12 +98,12 @@ def read_elf(source: Source, depth: Depth, *, names: bool = False) -> Held:
     elif sections:
         found += _scan(scanner, stretches, header.section_offset)
     hip = any(section.name in _HIP for section in sections)
-    regions = _regions(source, stretches, found, depth)
+    regions = _regions(source, stretches, found, depth, digests=digests)
     unnamed = _unnamed(source, regions, sections) if names else None
     return Held(regions, hip, unnamed, _wanting(source, regions, header, sections))
 
 
-def read_pe(source: Source, depth: Depth, *, names: bool = False) -> Held:
+def read_pe(source: Source, depth: Depth, *, names: bool = False, digests: bool = False) -> Held:
     """What a PE file or COFF object holds; the arguments are those of :func:`read_elf`.
 
     Raises:
@@ -116,9 +117,9 @@ def read_pe(source: Source, depth: Depth, *, names: bool = False) -> Held:
         for s in sections
         if s.size and (not s.executable or s.name in _FATBINS)
     )
-    found = _scan(_scanner(source, depth), stretches, 0)
+    found = _scan(_scanner(source, depth, digests=digests), stretches, 0)
     hip = any(section.name in _HIP for section in sections)
-    regions = _regions(source, stretches, found, depth)
+    regions = _regions(source, stretches, found, depth, digests=digests)
     return Held(regions, hip, _unnamed(source, regions, sections) if names else None)
 
 
@@ -127,13 +128,18 @@ def _unnamed(
     regions: tuple[Region, ...],
     sections: Iterable[elf.Section | pe.PeSection],
 ) -> tuple[str, ...] | None:
-    """The kernels that the host doesn't name, where kernels are read at all."""
-    if not any(image.kernels for region in regions for image in region.images):
+    """The kernels that the host doesn't name, where kernels are read at all.
+
+    A fatbin outside the sections for them is data, which the program itself hands to the
+    driver: the runtime is told of none of its kernels.
+    """
+    own = [region for region in regions if region.section in _FATBINS]
+    if not any(image.kernels for region in own for image in region.images):
         return None
     from archbuild.binary.registration import unnamed_kernels  # noqa: PLC0415 - slow to import
 
     places = [s for s in sections if s.size and s.name.startswith(_STRINGS)]
-    return unnamed_kernels(regions, [source.hold(s.offset, s.size) for s in places])
+    return unnamed_kernels(own, [source.hold(s.offset, s.size) for s in places])
 
 
 def _wanting(
@@ -150,15 +156,15 @@ def _wanting(
     return wanting_link(source, header, sections)
 
 
-def read_fatbin(source: Source, depth: Depth) -> tuple[Region, ...]:
+def read_fatbin(source: Source, depth: Depth, *, digests: bool = False) -> tuple[Region, ...]:
     """The fatbins of a ``.fatbin`` file.
 
     Raises:
         BinaryError: If it is damaged.
     """
     stretches = [Stretch(0, source.size, strict=True)]
-    found = _scan(_scanner(source, depth), stretches, 0)
-    return _regions(source, stretches, found, depth)
+    found = _scan(_scanner(source, depth, digests=digests), stretches, 0)
+    return _regions(source, stretches, found, depth, digests=digests)
 
 
 def _elf_stretches(sections: tuple[elf.Section, ...]) -> list[Stretch]:
@@ -203,13 +209,20 @@ def _scan(scanner: Scanner, stretches: list[Stretch], start: int) -> list[Found]
     ]
 
 
-def _scanner(source: Source, depth: Depth) -> Scanner:
+def _scanner(source: Source, depth: Depth, *, digests: bool) -> Scanner:
     """A stream is looked into as it passes, a file when all its images are known."""
-    return Scanner(source, looker(depth if source.is_forward else Depth.HEADERS))
+    if source.is_forward or depth is Depth.HEADERS:
+        return Scanner(source, looker(depth, digests=digests))
+    return Scanner(source, looker(Depth.HEADERS))
 
 
 def _regions(
-    source: Source, stretches: list[Stretch], found: list[Found], depth: Depth
+    source: Source,
+    stretches: list[Stretch],
+    found: list[Found],
+    depth: Depth,
+    *,
+    digests: bool,
 ) -> tuple[Region, ...]:
     for stretch in stretches:
         if stretch.stop > source.size:
@@ -228,7 +241,7 @@ def _regions(
     if depth is not Depth.HEADERS and not source.is_forward:
         from archbuild.binary.inside import look_into_all  # noqa: PLC0415 - slow to import
 
-        known = look_into_all(source, [one for _, one in sound], depth)
+        known = look_into_all(source, [one for _, one in sound], depth, digests=digests)
         sound = [(stretch, one) for (stretch, _), one in zip(sound, known, strict=True)]
     regions = [_region(source, stretch, one) for stretch, one in sound]
     regions += (
@@ -274,4 +287,5 @@ def _told(source: Source, entry: Entry, contents: Contents) -> tuple[Entry, Cont
         return entry, contents
     from archbuild.binary.inside import look_inside  # noqa: PLC0415 - slow to import
 
-    return entry, look_inside(source, (entry,), Depth.HEADERS)[0]
+    told = look_inside(source, (entry,), Depth.HEADERS)[0]
+    return entry, replace(told, digest=contents.digest)

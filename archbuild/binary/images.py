@@ -4,23 +4,41 @@ from __future__ import annotations
 
 from archbuild.binary.contents import NOTHING, Contents, Depth
 from archbuild.binary.fatbin import Entry
-from archbuild.binary.scan import Look
+from archbuild.binary.scan import Begin, Look
 from archbuild.binary.source import Source
 from archbuild.model.image import Image, ImageKind, Linkage
 
 
-def looker(depth: Depth) -> Look:
-    """What a scan calls at each image, to read as much of it as ``depth`` says."""
+def looker(depth: Depth, *, digests: bool = False) -> Begin:
+    """What a scan calls at each fatbin and image, to read as much as ``depth`` says.
+
+    Args:
+        depth: How far to read.
+        digests: Whether its stored bytes are digested, too.
+    """
     if depth is Depth.HEADERS:
-        return _pass_by
+        return lambda: _digest if digests else _pass_by
     # The readers of cubins and PTX take a while to import, and are often not needed.
     from archbuild.binary.inside import look_inside  # noqa: PLC0415
+    from archbuild.binary.siblings import siblings  # noqa: PLC0415
 
-    return lambda source, entries: look_inside(source, entries, depth)
+    def begin() -> Look:
+        known = siblings(depth)
+        return lambda source, entries: look_inside(source, entries, depth, known, digests=digests)
+
+    return begin
 
 
 def _pass_by(source: Source, entries: tuple[Entry, ...]) -> tuple[Contents, ...]:  # noqa: ARG001
     return (NOTHING,) * len(entries)
+
+
+def _digest(source: Source, entries: tuple[Entry, ...]) -> tuple[Contents, ...]:
+    from archbuild.binary.digests import digest_of  # noqa: PLC0415 - hashlib is slow to import
+
+    # Read piece by piece and never held: a stream goes on behind it.
+    digest = digest_of(source, entries[0].payload, entries[0].stored)
+    return (Contents(digest=digest),) * len(entries)
 
 
 def image_of(entry: Entry, contents: Contents, linkage: Linkage) -> Image:
@@ -54,6 +72,7 @@ def image_of(entry: Entry, contents: Contents, linkage: Linkage) -> Image:
         "options": entry.options or None,
         "virtual": contents.virtual,
         "toolkit": contents.toolkit,
+        "digest": contents.digest,
     }
     object.__setattr__(image, "__dict__", own)
     return image

@@ -13,6 +13,7 @@ from archbuild.binary.fatbin import Entry
 from archbuild.binary.parallel import in_order
 from archbuild.binary.ptx import read_ptx
 from archbuild.binary.scan import Found
+from archbuild.binary.siblings import Siblings, siblings
 from archbuild.binary.source import Source
 from archbuild.model.arch import Arch
 from archbuild.model.image import Compression, Flag, Image, ImageKind, Linkage
@@ -20,13 +21,22 @@ from archbuild.model.image import Compression, Flag, Image, ImageKind, Linkage
 _READERS = {ImageKind.SASS: read_cubin, ImageKind.PTX: read_ptx}
 
 
-def look_inside(source: Source, entries: tuple[Entry, ...], depth: Depth) -> tuple[Contents, ...]:
+def look_inside(
+    source: Source,
+    entries: tuple[Entry, ...],
+    depth: Depth,
+    known: Siblings | None = None,
+    *,
+    digests: bool = False,
+) -> tuple[Contents, ...]:
     """What lies in images that share one payload.
 
     Args:
         source: What holds them.
         entries: One entry, or all those of a concatenated one.
         depth: How far to read.
+        known: Images of the same fatbin, where these save some reading.
+        digests: Whether the stored bytes are digested, too.
 
     Returns:
         One for each entry; nothing for those of a kind or a compression that
@@ -36,13 +46,27 @@ def look_inside(source: Source, entries: tuple[Entry, ...], depth: Depth) -> tup
         BinaryError: If one is damaged.
     """
     first = entries[0]
-    if not any(_is_legible(entry) for entry in entries):
+    is_legible = any(_is_legible(entry) for entry in entries)
+    if not is_legible and not digests:
         return (NOTHING,) * len(entries)
     packed = source.hold(first.payload, first.stored)
     packed.name = f"{source.name}: the device image at {first.offset:#x}"
-    if depth is Depth.KERNELS and _is_plain_zstd(first):
+    found = _unpack(packed, entries, depth, known) if is_legible else (NOTHING,) * len(entries)
+    if not digests:
+        return found
+    from archbuild.binary.digests import digest_of  # noqa: PLC0415 - hashlib is slow to import
+
+    digest = digest_of(packed, 0, packed.size)
+    return tuple(replace(contents, digest=digest) for contents in found)
+
+
+def _unpack(
+    packed: Source, entries: tuple[Entry, ...], depth: Depth, known: Siblings | None
+) -> tuple[Contents, ...]:
+    first = entries[0]
+    if depth in (Depth.NAMES, Depth.KERNELS) and _is_plain_zstd(first):
         with filled_by_zstd(packed) as fill:
-            beginning = read_beginning(fill, packed.name)
+            beginning = read_beginning(fill, packed.name, known)
         if beginning is not None:
             return (beginning,)
     whole = inflate(packed, first.compression, first.whole)
@@ -51,25 +75,57 @@ def look_inside(source: Source, entries: tuple[Entry, ...], depth: Depth) -> tup
     return tuple(_contents(whole, entries, depth))
 
 
-def look_into_all(source: Source, found: list[Found], depth: Depth) -> list[Found]:
+def look_into_all(
+    source: Source, found: list[Found], depth: Depth, *, digests: bool = False
+) -> list[Found]:
     """The same fatbins, with what lies in each of their images.
 
     Args:
         source: A file that is read in any order.
         found: Its fatbins, by their headers alone.
         depth: How far to read.
+        digests: Whether the stored bytes are digested, too.
 
     Raises:
         BinaryError: If an image is damaged.
     """
-    groups = [
-        tuple(entry for entry, _ in same)
-        for one in found
-        for _, same in groupby(one.entries, key=lambda pair: pair[0].offset)
-    ]
-    answers = in_order(lambda entries: look_inside(source, entries, depth), groups)
+    answers = in_order(
+        lambda share: _look_into(source, share, depth, digests=digests), _shares(found, depth)
+    )
     contents = (one for several in answers for one in several)
     return [replace(one, entries=[(e, next(contents)) for e, _ in one.entries]) for one in found]
+
+
+# Of so many fatbins whole ones are shared out: of the same symbols the second time is quick.
+_MANY = 64
+
+# Entries that lie in one payload; those which are looked into one after the other.
+_Payload = tuple[Entry, ...]
+_Share = list[_Payload]
+
+
+def _shares(found: list[Found], depth: Depth) -> list[_Share]:
+    """What can be done apart: a whole fatbin where its images know of each other."""
+    fatbins = [
+        [tuple(entry for entry, _ in same) for _, same in groupby(one.entries, key=_place)]
+        for one in found
+    ]
+    if depth is Depth.NAMES or len(fatbins) >= _MANY:
+        return fatbins
+    return [[payload] for payloads in fatbins for payload in payloads]
+
+
+def _place(pair: tuple[Entry, Contents]) -> int:
+    return pair[0].offset
+
+
+def _look_into(source: Source, share: _Share, depth: Depth, *, digests: bool) -> list[Contents]:
+    known = siblings(depth)
+    return [
+        one
+        for payload in share
+        for one in look_inside(source, payload, depth, known, digests=digests)
+    ]
 
 
 def _is_plain_zstd(entry: Entry) -> bool:

@@ -32,5 +32,11 @@ WHOLE = 1 << 29
 #: Bytes of one PTX text.
 TEXT = 1 << 29
 
+#: Bytes of one manifest beside a library: room for some thousand sources.
+MANIFEST = 1 << 20
+
+#: Bytes of all manifests in one path together.
+MANIFESTS = 1 << 24
+
 #: Members of one archive, wheel or folder.
 MEMBERS = 1_000_000

@@ -69,3 +69,41 @@ def _mended(match: re.Match[str], body: str) -> str:
     if tail.startswith("_") and _PER_BUILD.fullmatch(tail, 1):
         tail = f"_{_ZEROS}"
     return f"_{_ZEROS}_{head}{tail}"
+
+
+# Digits in a mangled name that are no length of a name which follows: those of literals,
+# substitutions, template parameters, arrays, vectors, function parameters and lambdas.
+_DIGITS = re.compile(r"L[a-z]n?\d+E|(?:S[0-9A-Z]*|T\d*|A\d+|Dv\d+|fp\d*|E\d*)_|(\d+)")
+_WIDE = str.maketrans("lm", "xy")
+
+
+def widen(name: str) -> str:
+    """A key which is the same whether 64 bits were spelt ``long`` or ``long long``.
+
+    ``int64_t`` is the former on Linux and the latter on Windows, so that one source
+    gives kernels of two names: ``l`` and ``x`` there, ``m`` and ``y`` if unsigned.
+    The key is as long as the name and no name itself.
+
+    Args:
+        name: A mangled name.
+
+    Examples:
+        >>> widen("_Z4fillPlm") == widen("_Z4fillPxy")
+        True
+        >>> widen("_Z4lullPf")
+        '_Z4lullPf'
+    """
+    place = name.find("_Z")
+    if place < 0:
+        return name
+    parts = [name[:place]]
+    while (match := _DIGITS.search(name, place)) is not None:
+        start, stop = match.span()
+        parts.append(name[place:start].translate(_WIDE))
+        if match[1]:  # A name, as long as the digits say: its letters are no types.
+            stop += int(match[1]) if len(match[1]) < 6 else len(name)
+            parts.append(name[start:stop])
+        else:
+            parts.append(match[0].translate(_WIDE))
+        place = min(stop, len(name))
+    return "".join(parts) + name[place:].translate(_WIDE)

@@ -8,10 +8,11 @@ formats to tell these apart, and to judge files before they reach it.
 
 from __future__ import annotations
 
+import mmap
 import os
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -22,13 +23,16 @@ from archbuild.errors import BinaryError
 #: ELF section names, from the CUDA and HIP compilers: facts of the formats.
 EXECUTABLE_SECTION = ".nv_fatbin"
 RELOCATABLE_SECTION = "__nv_relfatbin"
-HIP_SECTIONS = frozenset({".hip_fatbin", ".hipFatBinSegment"})
 
 #: u32 magic, u16 version 1, u16 header size 16: how every fatbin begins.
 FATBIN_MAGIC = struct.pack("<IHH", 0xBA55ED50, 1, 16)
+#: Where the second field of a fatbin's first entry stands, and what it says.
+_ENTRY_VERSION = (18, b"\x01\x01")
 _ET_REL = 1
 _EM_CUDA = 190
+_SHT_PROGBITS = 1
 _SHT_NOBITS = 8
+_ALLOC, _EXECINSTR = 2, 4
 _MAX_TABLE = 64 << 20
 
 
@@ -54,11 +58,14 @@ class Part:
             no section table.
         is_cubin: Whether its machine is CUDA.
         is_object: Whether it is an object (ET_REL), not a linked file.
+        elsewhere: Where its data lies that is in no section for device code: first
+            byte and bytes, in the file or archive.
     """
 
     sections: frozenset[str]
     is_cubin: bool = False
     is_object: bool = False
+    elsewhere: tuple[tuple[int, int], ...] = ()
 
     @property
     def has_executable(self) -> bool:
@@ -84,11 +91,6 @@ class Outline:
     form: Form
     size: int
     parts: tuple[Part, ...] = ()
-
-    @property
-    def has_hip(self) -> bool:
-        """Whether it carries code for AMD GPUs."""
-        return any(part.sections & HIP_SECTIONS for part in self.parts)
 
 
 def sniff(head: bytes) -> Form:
@@ -187,6 +189,30 @@ def read_outline(path: Path, name: str | None = None) -> Outline:
         return Outline(form, size)
 
 
+def holds_fatbin(path: Path, places: Iterable[tuple[int, int]]) -> bool:
+    """Whether a fatbin with an entry begins in one of these places of a file.
+
+    Args:
+        path: The file, which must not be empty.
+        places: First byte and bytes of each.
+    """
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+    ):
+        return any(_begins_fatbin(data, start, start + size) for start, size in places)
+
+
+def _begins_fatbin(data: mmap.mmap, start: int, stop: int) -> bool:
+    field, version = _ENTRY_VERSION
+    at = data.find(FATBIN_MAGIC, start, stop)
+    while at >= 0:
+        if data[at + field : at + field + len(version)] == version:
+            return True
+        at = data.find(FATBIN_MAGIC, at + 1, stop)
+    return False
+
+
 @dataclass(frozen=True)
 class _Window:
     """A stretch of an open file that must hold what its headers promise."""
@@ -235,11 +261,21 @@ def _read_elf(window: _Window) -> Part:
     phoff, shoff = struct.unpack_from("<QQ", ident, 32)
     phsize, phnum, shsize, shnum, strings = struct.unpack_from("<5H", ident, 54)
     window.require(phoff + phnum * phsize if phnum else 0)
-    names = frozenset[str]()
-    if shoff:
-        table = _section_table(window, shoff, shsize, shnum)
-        names = _section_names(window, table, strings)
-    return Part(names, machine == _EM_CUDA, kind == _ET_REL)
+    if not shoff:
+        return Part(frozenset(), machine == _EM_CUDA, kind == _ET_REL)
+    table = _section_table(window, shoff, shsize, shnum)
+    named = _named_sections(window, table, strings)
+    elsewhere = tuple(
+        (window.base + header[4], header[5]) for name, header in named if _is_data(name, header)
+    )
+    names = frozenset(name for name, _ in named)
+    return Part(names, machine == _EM_CUDA, kind == _ET_REL, elsewhere)
+
+
+def _is_data(name: str, header: _Header) -> bool:
+    loaded = header[2] & (_ALLOC | _EXECINSTR) == _ALLOC
+    special = name in (EXECUTABLE_SECTION, RELOCATABLE_SECTION)
+    return header[1] == _SHT_PROGBITS and loaded and not special
 
 
 def _section_table(window: _Window, offset: int, stride: int, count: int) -> list[_Header]:
@@ -253,19 +289,21 @@ def _section_table(window: _Window, offset: int, stride: int, count: int) -> lis
     return [struct.unpack_from("<IIQQQQI", table, i * stride) for i in range(count)]
 
 
-def _section_names(window: _Window, table: list[_Header], index: int) -> frozenset[str]:
+def _named_sections(window: _Window, table: list[_Header], index: int) -> list[tuple[str, _Header]]:
     if index == 0xFFFF and table:
         index = table[0][6]
     if index >= len(table):
         raise BinaryError(f"{window.name} is damaged: its section names are nowhere.")
     text = window.take(table[index][4], table[index][5])
-    names = set()
-    for start, kind, _flags, _address, offset, length, _link in table[1:]:
+    named = []
+    for header in table[1:]:
+        start, kind, _flags, _address, offset, length, _link = header
         if kind == _SHT_NOBITS or not length:
             continue
         window.require(offset + length)
-        names.add(text[start : text.find(b"\0", start)].decode("ascii", "replace"))
-    return frozenset(names)
+        name = text[start : text.find(b"\0", start)].decode("ascii", "replace")
+        named.append((name, header))
+    return named
 
 
 def _read_archive(window: _Window) -> Iterator[Part]:

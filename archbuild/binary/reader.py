@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from archbuild.binary import folders
 from archbuild.binary.contents import Depth
+from archbuild.binary.manifests import Manifests, is_manifest
 from archbuild.binary.recognize import find_container, read_source, recognize
 from archbuild.binary.source import FileSource, Source, StreamSource, temporary_copy
 from archbuild.errors import ArchbuildError, BinaryError
@@ -64,21 +65,42 @@ def read(
     return tuple(iter_files(os.fspath(path), kernels=kernels, details=details))
 
 
+def read_digested(path: str | os.PathLike[str]) -> DeviceFile:
+    """One library with its kernels, and a digest of each image.
+
+    Args:
+        path: The library.
+
+    Raises:
+        BinaryError: If it can't be read, or is no single file.
+    """
+    manifests = Manifests()
+    manifests.may_follow = True
+    files = list(iter_files(os.fspath(path), kernels=True, manifests=manifests))
+    if len(files) != 1:
+        raise BinaryError(f"{path} is no single library.", "Name the library itself.")
+    return files[0]
+
+
 def iter_files(
     path: str,
     *,
     kernels: bool = False,
+    notes: bool = True,
     details: bool = False,
     errors: list[ArchbuildError] | None = None,
     small: int = 0,
     names: bool | None = False,
     wanted: Callable[[str], bool] | None = None,
+    manifests: Manifests | None = None,
 ) -> Iterator[DeviceFile]:
     """The same as :func:`read`, file by file.
 
     Args:
         path: A path, or the name of an installed package.
         kernels: Read the names of the kernels, too.
+        notes: And with them from which virtual architecture and with which CUDA each
+            cubin was made. Without it most names are read in half the time.
         details: Read all that is known of each kernel, which takes longer.
         errors: Where to put what is wrong with single files, to go on with the
             others; without it the first one is raised.
@@ -89,13 +111,16 @@ def iter_files(
             be inflated once more for it, as far as that data goes. None: where
             that is cheap, in files on the disk and in small members.
         wanted: Whether to read a file, by the name that it bears in the result.
+        manifests: Where to keep the manifests that lie beside libraries, whose
+            images are then digested. All are kept when the last file was given.
 
     Raises:
         BinaryError: If it cannot be read.
         ToolError: If a package that inflates device code is not installed.
     """
-    depth = Depth.DETAILS if details else Depth.KERNELS if kernels else Depth.HEADERS
-    reader = _Reader(depth, errors, small, wanted, names=names)
+    named = Depth.KERNELS if notes else Depth.NAMES
+    depth = Depth.DETAILS if details else named if kernels else Depth.HEADERS
+    reader = _Reader(depth, errors, small, wanted, manifests, names=names)
     if os.path.isdir(path):  # noqa: PTH112 - pathlib is slow to import
         return reader.read_paths(folders.walk(path))
     if not os.path.lexists(path) and os.sep not in path:
@@ -114,11 +139,13 @@ class _Reader:
         errors: list[ArchbuildError] | None,
         small: int,
         wanted: Callable[[str], bool] | None,
+        manifests: Manifests | None,
         *,
         names: bool | None,
     ) -> None:
         self._depth, self._errors = depth, errors
         self._small, self._wanted, self._names = small, wanted, names
+        self._manifests = manifests
         self._prefix = ""
 
     def _read(self, source: Source, name: str) -> DeviceFile | None:
@@ -130,7 +157,8 @@ class _Reader:
         depth = max(self._depth, Depth.KERNELS) if is_small else self._depth
         names = is_small or not source.is_forward if self._names is None else self._names
         names = names and depth is not Depth.HEADERS
-        result = read_source(source, name, depth, names=names)
+        digests = self._manifests is not None and self._manifests.may_speak_for(name)
+        result = read_source(source, name, depth, names=names, digests=digests)
         if result is None:
             folders.refuse_text(source.name, source.peek(0, 64))
         return result
@@ -159,6 +187,7 @@ class _Reader:
 
     def read_path(self, path: str) -> Iterator[DeviceFile]:
         """A file by itself: what it contains, if it is a container."""
+        self._look_beside(path)
         with _open(path) as file:
             whole = FileSource(path, file, os.fstat(file.fileno()).st_size)
             container = find_container(whole)
@@ -179,6 +208,7 @@ class _Reader:
         yield result
 
     def _plain(self, path: str) -> Iterator[DeviceFile]:
+        self._look_beside(path)
         with _open(path) as file:
             whole = FileSource(path, file, os.fstat(file.fileno()).st_size)
             result = self._read(whole, path)
@@ -188,8 +218,10 @@ class _Reader:
     def _zip(self, file: IO[bytes], whole: FileSource, depth: int) -> Iterator[DeviceFile]:
         from archbuild.binary import zips  # noqa: PLC0415 - slow to import
 
-        for member in zips.read_members(file, whole):
-            if member.name.lower().endswith(_INNER_ZIP):
+        for member in zips.read_members(file, whole, is_manifest):
+            if self._manifests is not None and is_manifest(member.name):
+                self._keep(member.name, member.source)
+            elif member.name.lower().endswith(_INNER_ZIP):
                 yield from self._guarded(self._zip_in_zip(member, depth + 1))
             else:
                 yield from self._guarded(self._zip_member(member))
@@ -222,12 +254,16 @@ class _Reader:
         source = tars.unpacked(packed, method)
         if not tars.is_tar(source):
             raise BinaryError(f"{path} is packed, and no tar archive is inside it.")
+        if self._manifests is not None:
+            self._manifests.may_follow = True
         for member in tars.read_members(source):
             yield from self._guarded(self._tar_member(source, member))
         if isinstance(source, StreamSource):
             source.drain()
 
     def _tar_member(self, source: Source, member: TarMember) -> Iterator[DeviceFile]:
+        if self._manifests is not None and is_manifest(member.name):
+            self._keep(member.name, source.view(member.offset, member.size, member.name))
         if folders.is_text(member.name):
             return
         own = source.view(member.offset, member.size, f"{source.name}: {member.name}")
@@ -237,13 +273,32 @@ class _Reader:
             if result is not None:
                 yield result
 
+    def _look_beside(self, path: str) -> None:
+        """Keep the manifest that lies on the disk beside a file, if one does."""
+        if self._manifests is None:
+            return
+        try:
+            self._manifests.look_beside(path)
+        except BinaryError as error:
+            self._note(error)
+
+    def _keep(self, name: str, source: Source) -> None:
+        assert self._manifests is not None
+        try:
+            self._manifests.keep(self._prefix + name, source)
+        except BinaryError as error:
+            self._note(error)
+
+    def _note(self, error: ArchbuildError) -> None:
+        if self._errors is None:
+            raise error
+        self._errors.append(error)
+
     def _guarded(self, files: Iterator[DeviceFile]) -> Iterator[DeviceFile]:
         try:
             yield from files
         except ArchbuildError as error:
-            if self._errors is None:
-                raise
-            self._errors.append(error)
+            self._note(error)
 
 
 def _open(path: str) -> io.FileIO:

@@ -83,7 +83,7 @@ def recognize(source: Source, name: str) -> FileFormat | None:
 
 
 def read_source(
-    source: Source, name: str, depth: Depth, *, names: bool = False
+    source: Source, name: str, depth: Depth, *, names: bool = False, digests: bool = False
 ) -> DeviceFile | None:
     """The device code of one file; None if it is of a kind that has none.
 
@@ -92,6 +92,7 @@ def read_source(
         name: How to call it in the result.
         depth: How much to read of each image.
         names: Whether to look for the names of the kernels in the host's data.
+        digests: Whether to digest the stored bytes of each image.
 
     Raises:
         BinaryError: If it is damaged.
@@ -100,7 +101,7 @@ def read_source(
     kind = recognize(source, name)
     if kind is None:
         return None
-    held = _read(source, kind, depth, names=names)
+    held = _read(source, kind, depth, names=names, digests=digests)
     return DeviceFile(
         name,
         held.regions,
@@ -113,15 +114,15 @@ def read_source(
     )
 
 
-def _read(source: Source, kind: FileFormat, depth: Depth, *, names: bool) -> Held:
+def _read(source: Source, kind: FileFormat, depth: Depth, *, names: bool, digests: bool) -> Held:
     if kind is FileFormat.ELF:
-        return read_elf(source, depth, names=names)
+        return read_elf(source, depth, names=names, digests=digests)
     if kind in (FileFormat.PE, FileFormat.COFF):
-        return read_pe(source, depth, names=names)
+        return read_pe(source, depth, names=names, digests=digests)
     if kind is FileFormat.ARCHIVE:
-        return _read_archive(source, depth, names=names)
+        return _read_archive(source, depth, names=names, digests=digests)
     if kind is FileFormat.FATBIN:
-        return Held(read_fatbin(source, depth))
+        return Held(read_fatbin(source, depth, digests=digests))
     from archbuild.binary.inside import bare_cubin, bare_ptx  # noqa: PLC0415
 
     whole = source.hold(0, source.size)
@@ -133,7 +134,7 @@ def _bare_region(image: Image) -> Region:
     return Region((image,), 0, image.linkage)
 
 
-def _read_archive(source: Source, depth: Depth, *, names: bool) -> Held:
+def _read_archive(source: Source, depth: Depth, *, names: bool, digests: bool) -> Held:
     """What all members hold; each region says which member it is of."""
     from archbuild.binary import archive  # noqa: PLC0415
 
@@ -145,7 +146,7 @@ def _read_archive(source: Source, depth: Depth, *, names: bool) -> Held:
         # An archive in an archive is no linker's input, and could go on for ever.
         if kind is None or kind is FileFormat.ARCHIVE:
             continue
-        parts.append(_read(own, kind, depth, names=names))
+        parts.append(_read(own, kind, depth, names=names, digests=digests))
         regions += [_placed(region, member) for region in parts[-1].regions]
     looked = [part.unnamed for part in parts if part.unnamed is not None]
     unnamed = tuple(name for names in looked for name in names) if looked else None

@@ -49,6 +49,8 @@ class Found:
 
 #: Looks into the images of one entry, as soon as it is met.
 Look = Callable[[Source, tuple[Entry, ...]], "tuple[Contents, ...]"]
+#: Gives one for each fatbin, whose images may know of each other.
+Begin = Callable[[], Look]
 
 
 class Scanner:
@@ -56,13 +58,14 @@ class Scanner:
 
     Args:
         source: The file, or the member of an archive.
-        look: What to read of the images inside. It is called while the scan
-            stands at the image, since a stream does not come by again.
+        begin: What to read of the images inside a fatbin. The look that it gives is
+            called while the scan stands at the image, since a stream does not come
+            by again.
     """
 
-    def __init__(self, source: Source, look: Look) -> None:
+    def __init__(self, source: Source, begin: Begin) -> None:
         self._source = source
-        self._look = look
+        self._begin = begin
         self._images = 0
 
     def scan(self, start: int, stop: int) -> Iterator[Found]:
@@ -103,11 +106,11 @@ class Scanner:
         return found
 
     def _walk(self, found: Found, stop: int) -> None:
-        place = found.offset + REGION_HEADER
+        place, look = found.offset + REGION_HEADER, self._begin()
         while place < stop:
             several = read_entry(self._source, place, stop)
             self._count(len(several))
-            found.entries.extend(zip(several, self._look(self._source, several), strict=True))
+            found.entries.extend(zip(several, look(self._source, several), strict=True))
             place = several[0].payload + several[0].padded
 
     def _count(self, more: int) -> None:

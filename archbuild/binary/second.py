@@ -8,9 +8,18 @@ from pathlib import Path
 
 from archbuild.binary.cuobjdump import read_with_cuobjdump
 from archbuild.binary.folders import find_package
+from archbuild.binary.outline import (
+    EXECUTABLE_SECTION,
+    RELOCATABLE_SECTION,
+    Form,
+    holds_fatbin,
+    read_outline,
+)
 from archbuild.binary.wheel import iter_candidates
 from archbuild.errors import ArchbuildError, BlindReaderError
 from archbuild.model.image import DeviceFile
+
+_BOTH = "Let archbuild read it as well: --reader both"
 
 
 @dataclass(frozen=True)
@@ -23,6 +32,7 @@ class Look:
         reason: Why it can't, as one sentence.
         advice: What would help.
         blind: Whether it says that there is nothing, where it cannot look.
+        passed_over: What it left out of ``file`` without a word, as one sentence.
     """
 
     path: str
@@ -30,6 +40,7 @@ class Look:
     reason: str = ""
     advice: str = ""
     blind: bool = False
+    passed_over: str = ""
 
 
 def look_again(
@@ -76,8 +87,30 @@ def look_at(real: Path, name: str, cuobjdump: str, *, kernels: bool = False) -> 
     """
     try:
         file = read_with_cuobjdump(real, cuobjdump, everything=True, kernels=kernels, name=name)
+        passed_over = find_passed_over(real, name) if file.regions else ""
     except BlindReaderError as error:
         return Look(name, None, error.message, error.advice, blind=True)
     except ArchbuildError as error:
         return Look(name, None, error.message, error.advice)
-    return Look(name, file)
+    return Look(name, file, advice=_BOTH if passed_over else "", passed_over=passed_over)
+
+
+def find_passed_over(path: Path, name: str) -> str:
+    """What cuobjdump leaves out without a word: a fatbin outside its sections (13.5).
+
+    Args:
+        path: A file in which cuobjdump saw something.
+        name: What a person calls it.
+
+    Returns:
+        One sentence; empty where it leaves nothing out.
+
+    Raises:
+        BinaryError: If the file is truncated, damaged, or of no known kind.
+    """
+    outline = read_outline(path, name)
+    places = [place for part in outline.parts for place in part.elsewhere]
+    if outline.form not in (Form.ELF, Form.ARCHIVE) or not holds_fatbin(path, places):
+        return ""
+    sections = f"{EXECUTABLE_SECTION} and {RELOCATABLE_SECTION}"
+    return f"{name} holds a fatbin outside {sections}, the only sections that cuobjdump reads."

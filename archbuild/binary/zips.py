@@ -6,7 +6,7 @@ import stat
 import struct
 import zipfile
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
@@ -46,12 +46,15 @@ class ZipMember:
     source: StreamSource
 
 
-def read_members(file: IO[bytes], whole: FileSource) -> Iterator[ZipMember]:
+def read_members(
+    file: IO[bytes], whole: FileSource, first: Callable[[str], bool] | None = None
+) -> Iterator[ZipMember]:
     """The members of a zip file, in the order in which they lie.
 
     Args:
         file: The open file.
         whole: The same file as a source.
+        first: Members with these names come before all others.
 
     Raises:
         BinaryError: If its directory or a member is damaged or encrypted, or if
@@ -68,6 +71,8 @@ def read_members(file: IO[bytes], whole: FileSource) -> Iterator[ZipMember]:
     _refuse_twins(whole.name, infos)
     infos.sort(key=lambda info: info.header_offset)
     starts = [info.header_offset for info in infos]
+    if first is not None:
+        infos.sort(key=lambda info: not first(info.filename))
     for info in infos:
         # The bytes of a symbolic link are the name of another file.
         if not info.filename.endswith("/") and not stat.S_ISLNK(info.external_attr >> 16):
