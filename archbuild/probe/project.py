@@ -7,16 +7,19 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from archbuild.errors import ConfigError, UnreadableError
-from archbuild.model.config import Config, VerifyPolicy
+from archbuild.model.config import BuildOptions, Config, LeanHeaders, VerifyPolicy
+from archbuild.model.source import Source
 from archbuild.model.waiver import Waiver
 
 TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
 if TYPE_CHECKING:
     from typing import Any
 
-_KEYS = ("archs", "verify", "waivers")
+_KEYS = ("archs", "verify", "waivers", "build", "sources")
 _VERIFY = "[tool.archbuild.verify]"
 _WAIVERS = "[[tool.archbuild.waivers]]"
+_BUILD = "[tool.archbuild.build]"
+_SOURCES = "[[tool.archbuild.sources]]"
 #: Keys of the policy: of those that are lists or texts, and those that are true or false.
 _TEXTS = ("runs-on", "driver", "driver-cuda", "size-budget")
 _SWITCHES = ("allow-jit", "exact", "strict")
@@ -58,6 +61,8 @@ def read_config(folder: str | Path = ".", *, file: str | Path | None = None) -> 
         str(path),
         _policy(table.get("verify", {}), path),
         _waivers(table.get("waivers", []), path),
+        _build(table.get("build", {}), path),
+        _sources(table.get("sources", []), path),
     )
 
 
@@ -112,17 +117,24 @@ def _policy(table: object, path: Path) -> VerifyPolicy:
     )
 
 
-def _switch(table: dict[str, Any], key: str, path: Path, *, default: bool = False) -> bool:
+def _switch(
+    table: dict[str, Any], key: str, path: Path, *, default: bool = False, where: str = _VERIFY
+) -> bool:
     value = table.get(key, default)
     if isinstance(value, bool):
         return value
-    raise ConfigError(f"{path}: {key} of {_VERIFY} is {value!r:.60}.", "Write true or false.")
+    raise ConfigError(f"{path}: {key} of {where} is {value!r:.60}.", "Write true or false.")
+
+
+def _tables(value: object, name: str, path: Path) -> list[dict[str, Any]]:
+    if isinstance(value, list) and all(isinstance(table, dict) for table in value):
+        return value
+    message = f"{path}: {name} is no list of tables."
+    raise ConfigError(message, f"Write [[tool.archbuild.{name}]] for each.")
 
 
 def _waivers(tables: object, path: Path) -> tuple[Waiver, ...]:
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise ConfigError(f"{path}: waivers is no list of tables.", f"Write {_WAIVERS} for each.")
-    return tuple(_waiver(table, path) for table in tables)
+    return tuple(_waiver(table, path) for table in _tables(tables, "waivers", path))
 
 
 def _waiver(table: dict[str, Any], path: Path) -> Waiver:
@@ -137,3 +149,62 @@ def _waiver(table: dict[str, Any], path: Path) -> Waiver:
             'Say why it is let pass: reason = "..."',
         )
     return Waiver(**table)
+
+
+def _build(table: object, path: Path) -> BuildOptions:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: {_BUILD} is no table.")
+    _check_keys(table, ("lean-headers", "development", "launcher", "jobs"), _BUILD, path)
+    launcher = table.get("launcher")
+    if launcher is not None and (not isinstance(launcher, str) or not launcher.strip()):
+        raise ConfigError(
+            f"{path}: launcher of {_BUILD} is {launcher!r:.60}.",
+            'Write "auto", "sccache", "ccache", "off" or a path.',
+        )
+    return BuildOptions(
+        _lean_headers(table.get("lean-headers", False), path),
+        _switch(table, "development", path, where=_BUILD),
+        launcher,
+        _jobs(table.get("jobs"), path),
+    )
+
+
+def _lean_headers(value: object, path: Path) -> LeanHeaders:
+    if isinstance(value, bool):
+        return LeanHeaders.ON if value else LeanHeaders.OFF
+    if value == LeanHeaders.AUTO.value:
+        return LeanHeaders.AUTO
+    raise ConfigError(
+        f"{path}: lean-headers of {_BUILD} is {value!r:.60}.", 'Write true, false or "auto".'
+    )
+
+
+def _jobs(value: object, path: Path) -> int | None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if value is None or (isinstance(value, int) and whole and value > 0):
+        return value
+    raise ConfigError(
+        f"{path}: jobs of {_BUILD} is {value!r:.60}.",
+        "Write a whole number from 1, or leave it out.",
+    )
+
+
+def _sources(tables: object, path: Path) -> tuple[Source, ...]:
+    return tuple(_source(table, path) for table in _tables(tables, "sources", path))
+
+
+def _source(table: dict[str, Any], path: Path) -> Source:
+    _check_keys(table, ("path", "archs", "define", "required"), _SOURCES, path)
+    named = table.get("path")
+    if not isinstance(named, str) or not named.strip():
+        raise ConfigError(
+            f"{path}: {_SOURCES} has no path.", 'Name a source or a pattern: path = "moe/*.cu"'
+        )
+    define = table.get("define")
+    if define is not None and not (isinstance(define, str) and define.isidentifier()):
+        raise ConfigError(
+            f"{path}: define of {_SOURCES} for {named} is {define!r:.60}.",
+            'Write the name of a macro: "WITH_HOPPER"',
+        )
+    archs = _text(table.get("archs"), f"archs of {_SOURCES} for {named}", path)
+    return Source(named, archs, define, _switch(table, "required", path, where=_SOURCES))

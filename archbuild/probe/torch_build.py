@@ -71,6 +71,26 @@ def _cuda(text: str | None) -> CudaVersion | None:
         return None
 
 
+def read_cxx11_abi(torch: TorchBuild) -> bool | None:
+    """Whether a torch was built with C++11's ABI, by the CMake file that it ships.
+
+    torch has had no other since 2.7, and newer ones don't state it.
+
+    Args:
+        torch: The build.
+
+    Returns:
+        None where it is not stated, or cannot be read.
+    """
+    path = Path(torch.root) / "share" / "cmake" / "Torch" / "TorchConfig.cmake"
+    try:
+        text = path.read_text("utf-8", "replace")
+    except OSError:
+        return None
+    match = re.search(r"_GLIBCXX_USE_CXX11_ABI=([01])", text)
+    return None if match is None else match[1] == "1"
+
+
 # The child gets this process's search path, so that it finds the same torch.
 _QUESTION = """
 import sys
