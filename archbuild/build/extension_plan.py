@@ -30,7 +30,8 @@ class ExtensionPlan:
         args: ``extra_compile_args`` with the architectures in it, by language.
         selection: What is built, and why.
         relocatable: Whether its device code needs a device link (``-rdc``).
-        object_targets: What each object made from a .cu must hold.
+        gencodes: What nvcc is given for each source that has no list of its own.
+        object_targets: What the object of such a source must hold.
         library_targets: What the library must hold.
         notes: What a person should be told, one sentence each.
     """
@@ -39,6 +40,7 @@ class ExtensionPlan:
     args: Mapping[str, tuple[str, ...]]
     selection: Selection
     relocatable: bool
+    gencodes: tuple[Gencode, ...]
     object_targets: tuple[Arch, ...]
     library_targets: tuple[Arch, ...]
     notes: tuple[str, ...] = ()
@@ -92,7 +94,10 @@ def plan_extension(
     args["nvcc"] = (*rest, *_host_words(own, host), *render_gencodes(gencodes))
     if "nvcc_dlink" in args:
         args["nvcc_dlink"] = _link_words(args["nvcc_dlink"], gencodes, host)
-    return ExtensionPlan(name, args, selection, own.relocatable, objects, library, tuple(notes))
+    relocatable = own.relocatable
+    return ExtensionPlan(
+        name, args, selection, relocatable, gencodes, objects, library, tuple(notes)
+    )
 
 
 def _by_language(compile_args: CompileArgs) -> dict[str, tuple[str, ...]]:

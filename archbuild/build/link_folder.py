@@ -56,7 +56,7 @@ def make_link_folder(folders: Iterable[str], place: Path) -> Path | None:
     try:
         place.mkdir(parents=True, exist_ok=True)
         for name, file in links.items():
-            _lead(place / name, file.resolve())
+            lead_link(place / name, file.resolve())
     except OSError as error:
         raise BuildError(
             f"{place} cannot be written: {error.strerror}.",
@@ -66,8 +66,16 @@ def make_link_folder(folders: Iterable[str], place: Path) -> Path | None:
     return place
 
 
-def _lead(link: Path, file: Path) -> None:
-    """Point a link at a file in one step: several builds may do this at once."""
+def lead_link(link: Path, file: Path) -> None:
+    """Point a link at a file in one step: several builds may do this at once.
+
+    Args:
+        link: What to make, or to lead anew.
+        file: Where it leads; a file or a folder.
+
+    Raises:
+        OSError: If the link can't be made.
+    """
     if link.is_symlink() and link.readlink() == file:
         return
     made = link.with_name(f".{link.name}.{os.getpid()}-{threading.get_ident()}")
