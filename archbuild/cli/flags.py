@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         machine=recorded_machine(options),
         only_best=True,
     )
-    from archbuild.report.flags import render_flags, render_reasons, torch_refuses
+    from archbuild.report.flags import new_to_cmake, render_flags, render_reasons, torch_refuses
 
     selection = selected.selection
     for note in selection.notes:
@@ -54,5 +54,8 @@ def run(options: argparse.Namespace) -> int:
     refused = torch_refuses(selection) if options.format in ("torch", "env", "cmake") else ()
     if refused:
         say("note", f"torch's own BuildExtension and CMake files do not take {refused[0]}.")
+    new = new_to_cmake(selection) if options.format in ("env", "cmake") else ()
+    if new:
+        say("note", f"CMake takes {new[0]} from 3.31.10 and from 4.0.2 on, not before.")
     print(render_flags(selection, options.format, link=options.link))
     return 0

@@ -10,6 +10,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from archbuild._version import __version__
+from archbuild.binary.forked import own_process
 from archbuild.cli.terminal import drop_output, open_streams, say, width
 from archbuild.errors import ArchbuildError
 
@@ -66,6 +67,7 @@ def program() -> None:
     The process is not taken apart piece by piece, for which a short command would wait
     as long as for a tenth of its work.
     """
+    own_process()
     code = main()
     for stream in (sys.stdout, sys.stderr):
         # What could not be written was told, or there is nobody left to tell.

@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--file", metavar="GLOB", help="judge only files of this name")
     add("--no-allow-jit", action="store_true", help="PTX will not do")
     add("--exact", action="store_true", help="more than the targets is as wrong as less")
+    add("--allow-dev", action="store_true", help="a development build will do")
     add("--strict", action="store_true", help="warnings fail as well")
     add("--size-budget", metavar="SIZE", help="the most bytes each may have: 100MB")
     add("--config", metavar="FILE", help="policy and waivers, in place of ./pyproject.toml")
@@ -77,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
         reader=options.reader,
         tegra=options.tegra,
         kernels=options.kernels,
+        allow_dev=options.allow_dev,
     )
     source = report.demand.expected.source
     if source and source != "--targets":

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Iterable
 
-from archbuild.model.arch import Arch
+from archbuild.model.arch import Arch, Suffix
 from archbuild.model.gencode import render_gencodes
 from archbuild.model.machine import Toolkit
 from archbuild.rules.archlist import render_arch_list
@@ -152,3 +152,13 @@ def torch_refuses(selection: Selection) -> tuple[str, ...]:
         for item in torch_list(selection).split(";")
         if item.removesuffix("+PTX") not in _TORCH_TAKES.split()
     )
+
+
+def new_to_cmake(selection: Selection) -> tuple[str, ...]:
+    """What CMake takes only from 3.31.10 and from 4.0.2 on: the ``f`` architectures.
+
+    Tried with 3.25.1, 3.26.4, 3.28.4, 3.31.6, 3.31.10, 4.0.0, 4.0.2, 4.0.3, 4.1.3
+    and 4.4.5 on 2026-11-30; ``90a-real`` was taken by all.
+    """
+    targets = _loadable(selection)
+    return tuple(_cmake_name(target) for target in targets if target.suffix is Suffix.FAMILY)

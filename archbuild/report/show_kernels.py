@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from archbuild.model.arch import Arch
 from archbuild.model.image import DeviceFile, Image, ImageKind, Kernel
 from archbuild.report.sizes import count_words, exact_words
-from archbuild.report.text import fold, wrap
+from archbuild.report.text import folded, wrap
 from archbuild.services.show import Kernels
 
 _INDENT = "  "
@@ -35,10 +35,10 @@ def render_kernels(
         told = ", ".join(map(str, sorted(archs))) or "an unknown architecture"
         told = f"{_INDENT}{count_words(len(names), 'kernel')} in {told}:"
         lines += wrap(told, width, _DEEPER)
-        for name in sorted(names, key=lambda name: kernels.names[name]):
-            lines += fold(_DEEPER + kernels.names[name], width, _DEEPER + _INDENT)
+        for name in sorted(names, key=kernels.names.__getitem__):
+            lines.append(folded(_DEEPER + kernels.names[name], width, _DEEPER + _INDENT))
             for line in known.get(name, ()):
-                lines += fold(_DEEPER + _INDENT + line, width, _DEEPER * 2)
+                lines.append(folded(_DEEPER + _INDENT + line, width, _DEEPER * 2))
     return lines
 
 
@@ -51,16 +51,25 @@ def kernel_places(file: DeviceFile, names: Mapping[str, str]) -> dict[str, froze
     """
     numbers: dict[Arch | None, int] = {}
     bits: dict[str, int] = {}
-    for image in file.images:
-        bit = 1 << numbers.setdefault(image.arch, len(numbers))
-        for name in image.kernels or ():
-            bits[name] = bits.get(name, 0) | bit
+    for held, its_archs in _lists(file):
+        own = sum(1 << numbers.setdefault(arch, len(numbers)) for arch in its_archs)
+        for name in held:
+            bits[name] = bits.get(name, 0) | own
     archs = list(numbers)
     sets = {
         value: frozenset(a for i, a in enumerate(archs) if value >> i & 1 and a is not None)
         for value in set(bits.values())
     }
     return {name: sets[value] for name, value in bits.items() if name in names}
+
+
+def _lists(file: DeviceFile) -> Iterable[tuple[tuple[str, ...], set[Arch | None]]]:
+    """Lists of kernels and where they lie; images that share one are taken together."""
+    found: dict[int, tuple[tuple[str, ...], set[Arch | None]]] = {}
+    for image in file.images:
+        if image.kernels:
+            found.setdefault(id(image.kernels), (image.kernels, set()))[1].add(image.arch)
+    return found.values()
 
 
 def _heading(file: DeviceFile, places: Mapping[str, object], kernels: Kernels) -> str:

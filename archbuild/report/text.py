@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from enum import Enum
+from functools import lru_cache
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -117,12 +118,23 @@ def fold(text: str, width: int, indent: str = "") -> list[str]:
         width: Columns, the indentation included.
         indent: What every line after the first begins with.
     """
+    return folded(text, width, indent).split("\n")
+
+
+def folded(text: str, width: int, indent: str = "") -> str:
+    """The same as :func:`fold`, as one string."""
     text = escape(text)
     if not text.isascii():
-        return list(_split(text, width, indent))
-    room = max(1, width - len(indent))
-    rest = range(width, len(text), room)
-    return [text[:width], *(f"{indent}{text[start : start + room]}" for start in rest)]
+        return "\n".join(_split(text, width, indent))
+    cuts = _cuts(len(text), width, max(1, width - len(indent)))
+    return f"\n{indent}".join(map(text.__getitem__, cuts))
+
+
+# A library has tens of thousands of names, and many are equally long.
+@lru_cache(maxsize=1 << 12)
+def _cuts(size: int, width: int, room: int) -> list[slice]:
+    rest = range(width, size, room)
+    return [slice(width), *(slice(start, start + room) for start in rest)]
 
 
 def _split(line: str, width: int, indent: str) -> Iterator[str]:

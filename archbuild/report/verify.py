@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from archbuild.model.arch import Arch
 from archbuild.model.coverage import DeviceCoverage, DriverFloor, Outcome
 from archbuild.model.finding import Finding, Severity
 from archbuild.report.text import Ink, cells, escape, pad, paint, shorten, wrap
@@ -26,6 +27,10 @@ _WHOLE = 3
 #: Kernels in the table of kernels.
 _MOST_KERNELS = 200
 _RANKS = {"-": 0, "native": 1, "JIT": 2, "?": 3, "none": 4}
+_LEGEND_OF_DRIVERS = (
+    "Counts are kernels; 'from' is the oldest driver that will do: for the SASS, for the PTX"
+    " (compiled only where no SASS fits), for the GPU at all."
+)
 _BLANKS = re.compile("\n{3,}")
 _STATES = {0: "passed", 1: "failed", 3: "not fully readable", 4: "undecided"}
 
@@ -72,14 +77,17 @@ def _targets(report: VerifyReport, width: int) -> Iterator[_Line]:
     judged = _judged(report)
     if not targets or not judged:
         return
-    columns = [
-        (str(t), [(_YES, Ink.GREEN) if t in v.targets.present else (_NO, Ink.RED) for v in judged])
-        for t in targets
-    ]
+    columns = [(str(target), [_held(verdict, target) for verdict in judged]) for target in targets]
     yield from _table("file", _names(report, judged), columns, width)
     legend = f"{_YES}: every region with kernels holds it, ready to load; {_NO}: not. "
     for line in wrap(f"{legend}sm_: machine code (SASS), compute_: PTX.", width):
         yield [(line, Ink.PLAIN)]
+
+
+def _held(verdict: FileVerdict, target: Arch) -> tuple[str, Ink]:
+    if target in verdict.targets.present:
+        return _YES, Ink.GREEN
+    return (_NO, Ink.RED) if target in verdict.targets.missing else ("-", Ink.PLAIN)
 
 
 def _devices(report: VerifyReport, width: int) -> Iterator[_Line]:
@@ -111,7 +119,7 @@ def _cell(coverage: DeviceCoverage) -> tuple[str, Ink]:
     if Outcome.UNKNOWN in outcomes:
         return "?", Ink.YELLOW
     if Outcome.JIT in outcomes:
-        floor = coverage.floors.ptx
+        floor = coverage.jit_floor
         since = "" if floor is None or floor.release is None else f" >={floor.release.branch}"
         return ("JIT" if outcomes == {Outcome.JIT} else "part JIT") + since, Ink.YELLOW
     return "native", Ink.GREEN
@@ -216,7 +224,7 @@ def _drivers(report: VerifyReport, width: int) -> Iterator[_Line]:
     for number, row in enumerate(rows):
         text = _GAP.join(pad(cell, size) for cell, size in zip(row, widths, strict=True))
         yield [(text.rstrip(), Ink.BOLD if number == 0 else Ink.PLAIN)]
-    for line in wrap("Counts are kernels; 'from' is the oldest driver that will do.", width):
+    for line in wrap(_LEGEND_OF_DRIVERS, width):
         yield [(line, Ink.PLAIN)]
 
 
@@ -226,11 +234,12 @@ def _device_row(device: DeviceSummary) -> Iterator[str]:
         yield "-" if device.kernels is None else f"{device.kernels[outcome]}"
     floors = device.floors
     for floor in (floors.sass, floors.ptx, floors.device):
-        yield _floor(floor)
+        yield floor_cell(floor)
     yield " ".join(map(str, device.errors))
 
 
-def _floor(floor: DriverFloor | None) -> str:
+def floor_cell(floor: DriverFloor | None) -> str:
+    """A floor as a table has it; ``-`` where there is none or it is not known."""
     if floor is None:
         return "-"
     return str(floor.release) if floor.release is not None else f"CUDA {floor.cuda}"
@@ -330,8 +339,9 @@ def _readers(report: VerifyReport) -> str:
     if not second.reader:
         return f"{report.reader} alone: {second.note}"
     agreed = f"they agree on {_count(second.images, 'image')} in {_count(second.agreed, 'file')}"
+    partly = f"; {_count(len(second.partly), 'file')} it reads in part" if second.partly else ""
     unread = f"; {_count(len(second.unread), 'file')} it can't read" if second.unread else ""
-    return f"{report.reader} and {second.reader}: {agreed}{unread}"
+    return f"{report.reader} and {second.reader}: {agreed}{partly}{unread}"
 
 
 def _count(number: int, what: str) -> str:

@@ -98,6 +98,7 @@ def _file(verdict: FileVerdict) -> dict[str, Any]:
         "surplus": encode(targets.surplus),
         "note": targets.note,
         "judged": verdict.judged,
+        "asked_by": verdict.expected.source or None,
         "devices": [_file_device(verdict, coverage) for coverage in verdict.devices],
     }
 

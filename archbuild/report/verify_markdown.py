@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from archbuild.model.arch import Arch
 from archbuild.model.coverage import Outcome
 from archbuild.model.finding import Finding, Severity
 from archbuild.report.text import escape
-from archbuild.report.verify import group_findings, summary_of
+from archbuild.report.verify import floor_cell, group_findings, summary_of
 from archbuild.rules.codes import title_of
+from archbuild.rules.judge import FileVerdict
 from archbuild.rules.verify_outcome import VerifyReport
 
 _SHOWN = 10
 _ORDER = (Outcome.NATIVE, Outcome.JIT, Outcome.NO, Outcome.UNKNOWN)
+_DEVICE_HEADS = (
+    *("device", "native", "JIT", "none", "unknown"),
+    *("SASS from", "PTX from", "GPU from"),
+)
 _KINDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
@@ -31,12 +37,14 @@ def verify_markdown(report: VerifyReport) -> str:
 def _device_table(report: VerifyReport) -> Iterator[str]:
     if not report.devices:
         return
-    yield from _row(["device", "native", "JIT", "none", "unknown", "errors"], head=True)
+    yield from _row([*_DEVICE_HEADS, "errors"], head=True)
     for device in report.devices:
         kernels = device.kernels
         counts = ["-" if kernels is None else str(kernels[outcome]) for outcome in _ORDER]
+        floors = (device.floors.sass, device.floors.ptx, device.floors.device)
         errors = ", ".join(map(str, device.errors))
-        yield from _row([str(device.destination.capability), *counts, errors])
+        row = [str(device.destination.capability), *counts, *map(floor_cell, floors), errors]
+        yield from _row(row)
     yield ""
 
 
@@ -47,9 +55,15 @@ def _target_table(report: VerifyReport) -> Iterator[str]:
         return
     yield from _row(["file", *map(str, targets)], head=True)
     for verdict in judged:
-        held = ["yes" if t in verdict.targets.present else "**no**" for t in targets]
+        held = [_held(verdict, target) for target in targets]
         yield from _row([_code(verdict.path), *held])
     yield ""
+
+
+def _held(verdict: FileVerdict, target: Arch) -> str:
+    if target in verdict.targets.present:
+        return "yes"
+    return "**no**" if target in verdict.targets.missing else ""
 
 
 def _row(cells: Sequence[str], *, head: bool = False) -> Iterator[str]:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from archbuild.binary.names import normalize
+from archbuild.binary.names import normalize, widen
 from archbuild.binary.reader import read
 from archbuild.model.image import DeviceFile
 from archbuild.rules.differences import Bytes, Differences, find_differences
-from archbuild.rules.pairing import pair_files
+from archbuild.rules.pairing import align_names, pair_files
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,10 @@ def compare(before: str, after: str) -> CompareReport:
         BinaryError: If one of them cannot be read to its end.
         ToolError: If a package that inflates device code is not installed.
     """
-    pairs = pair_files(_files(before), _files(after))
     # The same names come again for each architecture and each device.
-    differences = find_differences(pairs, lru_cache(maxsize=None)(normalize))
+    normal = lru_cache(maxsize=None)(normalize)
+    pairs = pair_files(_files(before), _files(after))
+    differences = find_differences([align_names(pair, normal, widen) for pair in pairs], normal)
     return CompareReport(before, after, differences, _size(before, after))
 
 

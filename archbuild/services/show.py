@@ -81,14 +81,17 @@ def _files(
 ) -> Iterator[DeviceFile]:
     for path in paths:
         try:
-            yield from iter_files(path, kernels=kernels, details=details, errors=errors)
+            yield from iter_files(
+                path, kernels=kernels, notes=False, details=details, errors=errors
+            )
         except ArchbuildError as error:
             errors.append(error)
 
 
 def _kernels(files: Iterable[DeviceFile], pattern: str | None) -> Kernels:
-    images = (image for file in files for image in file.images)
-    names = {name: name for image in images for name in image.kernels or ()}
+    # Many images share one list.
+    lists = {id(i.kernels): i.kernels for file in files for i in file.images if i.kernels}
+    names = {name: name for held in lists.values() for name in held}
     if pattern is None and len(names) > MOST_READABLE:
         return Kernels(names, why_mangled=f"more than {MOST_READABLE:,}; give a PATTERN")
     from archbuild.probe.demangle import DEMANGLERS, demangle, find_demangler  # noqa: PLC0415

@@ -20,7 +20,7 @@ from archbuild.model.image import DeviceFile
 from archbuild.model.machine import Gpu, Toolkit
 from archbuild.probe.process import Outcome, run_limited
 from archbuild.rules.agreement import check_readers
-from archbuild.rules.nvcc_failure import explain_nvcc
+from archbuild.rules.build_failure import explain_failure
 from archbuild.rules.smoke_numbers import compute_numbers
 from archbuild.rules.smoke_outcome import (
     GpuRun,
@@ -65,6 +65,7 @@ def smoke(
     gpus: Sequence[Gpu],
     run: bool = True,
     keep: str | None = None,
+    words: Sequence[str] = (),
 ) -> SmokeReport:
     """Build the smoke kernel for every target, check it, and run it on every GPU.
 
@@ -75,6 +76,7 @@ def smoke(
         gpus: Where to run; none is no failure.
         run: False: build and check only.
         keep: A folder to leave the library in, if it is good.
+        words: More for nvcc, that name its host compiler.
 
     Raises:
         UsageError: If no gencode is given, or ``keep`` cannot be written.
@@ -84,7 +86,7 @@ def smoke(
     if not gencodes:
         raise UsageError("smoke was given no target.", "Name some: --arch 8.6,9.0")
     with _scratch() as folder:
-        work = _Work(toolkit, tuple(gencodes), folder)
+        work = _Work(toolkit, tuple(gencodes), folder, tuple(words))
         stages = _build(work, cuobjdump)
         good = all(stage.state is State.PASSED for stage in stages)
         runs = tuple(_run_on(work, gpu) for gpu in gpus) if run and good else ()
@@ -113,6 +115,7 @@ class _Work:
     toolkit: Toolkit
     gencodes: tuple[Gencode, ...]
     folder: Path
+    words: tuple[str, ...]
     targets: tuple[Arch, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -131,7 +134,8 @@ class _Work:
         """Call nvcc; its temporary files go to the folder, also where it is killed."""
         place = str(self.folder)
         env = {**os.environ, "TMPDIR": place, "TEMP": place, "TMP": place}
-        command = [self.toolkit.nvcc, *render_gencodes(self.gencodes), *map(str, words)]
+        flags = (*self.words, *render_gencodes(self.gencodes))
+        command = [self.toolkit.nvcc, *flags, *map(str, words)]
         return run_limited(command, timeout=_NVCC_TIMEOUT, env=env, cwd=place)
 
 
@@ -172,10 +176,10 @@ def _stage(name: str, outcome: Outcome, product: Path) -> Stage:
     if outcome.ok:
         detail = "nvcc ended well and wrote nothing; is it a wrapper?"
         return Stage(name, State.FAILED, detail, evidence=evidence)
-    known = explain_nvcc(printed)
+    known = explain_failure(printed, 1)
     if known is None:
         return Stage(name, State.FAILED, f"nvcc {outcome.reason}", evidence=evidence)
-    return Stage(name, State.FAILED, known.reason, known.advice, evidence)
+    return Stage(name, State.FAILED, known.clause, known.cure, evidence)
 
 
 def _verify(work: _Work, cuobjdump: str) -> Stage:

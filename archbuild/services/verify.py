@@ -3,45 +3,45 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from os.path import normpath
 from pathlib import Path, PurePath
 
+from archbuild.binary.manifests import Manifests
 from archbuild.binary.names import normalize
 from archbuild.binary.reader import iter_files
 from archbuild.binary.recognize import READER
 from archbuild.errors import ArchbuildError, BinaryError, NotKnownError, UsageError
 from archbuild.model.arch import Arch
 from archbuild.model.finding import Finding
-from archbuild.model.image import DeviceFile, FileFormat
+from archbuild.model.image import DeviceFile
 from archbuild.model.machine import Machine
 from archbuild.model.waiver import Waiver
 from archbuild.probe.baseline import read_baseline
 from archbuild.probe.machine import query_machine
+from archbuild.probe.manifest_files import ManifestFiles
 from archbuild.probe.project import read_config
-from archbuild.rules.agreement import Agreement, Answer, compare_readers
+from archbuild.probe.second_reader import OtherReader
+from archbuild.rules.agreement import Agreement
 from archbuild.rules.codes import UNREADABLE
 from archbuild.rules.demand import Demand, Options, make_demand, parse_tegra, spell_targets
 from archbuild.rules.judge import FileVerdict, judge_file, wants_closer_look
 from archbuild.rules.package_checks import bytes_by_arch, check_driver_bundled, check_size
 from archbuild.rules.targets import check_any_code, check_container, unreadable
-from archbuild.rules.verify_outcome import SecondReader, VerifyReport
+from archbuild.rules.verify_outcome import (
+    SecondReader,
+    VerifyReport,
+    note_unasked,
+    with_manifests,
+)
 from archbuild.rules.waivers import apply_waivers, new_findings
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from archbuild.binary.second import Look
 
 #: Bytes of a file whose kernels are read in any case: a sixth of a second, at the most.
 SMALL = 16 << 20
 #: Who may read the files.
 READERS = ("auto", "native", "cuobjdump", "both")
-
-#: The kinds of files into which cuobjdump sees on every system.
-_ELSEWHERE = (FileFormat.ELF, FileFormat.ARCHIVE, FileFormat.CUBIN, FileFormat.FATBIN)
 
 
 def verify(
@@ -61,6 +61,7 @@ def verify(
     reader: str = "auto",
     tegra: str = "undocumented",
     kernels: bool | None = None,
+    allow_dev: bool = False,
 ) -> VerifyReport:
     """Whether files hold what they should, and run where they should.
 
@@ -71,7 +72,8 @@ def verify(
         path: A file, folder, wheel, other archive or installed package, or several.
         targets: The images that every region with kernels must hold, exactly:
             ``"8.6;9.0a;12.0+PTX"``. Where neither these nor ``runs_on`` are given:
-            ARCHBUILD_ARCHS, TORCH_CUDA_ARCH_LIST, ``[tool.archbuild] archs``.
+            the manifest beside the library, ARCHBUILD_ARCHS,
+            TORCH_CUDA_ARCH_LIST, ``[tool.archbuild] archs``.
         runs_on: The devices it must run on: ``"RTX 4090, 9.0, native"``.
         driver: The release of their driver, ``"550.54"``.
         driver_cuda: The CUDA version that their driver serves, ``"12.4"``.
@@ -88,6 +90,7 @@ def verify(
             other chips and the other way round.
         kernels: Whether to read the kernels; None: for devices always, for
             targets only of small files and where they decide.
+        allow_dev: Whether a development build will do.
 
     Returns:
         The report; ``ok`` sums it up, ``findings`` says why.
@@ -116,11 +119,13 @@ def verify(
         strict=strict,
         size_budget=None if size_budget is None else str(size_budget),
         tegra=parse_tegra(tegra),
+        allow_dev=allow_dev,
     )
     before = None if baseline is None else read_baseline(baseline)
     machine = _machine(options, settings.verify.runs_on, reader)
     demand = make_demand(options, machine, settings)
-    look = _Look(demand, file, kernels, len(paths) > 1, _cuobjdump(machine, reader), reader)
+    other = OtherReader(_cuobjdump(machine, reader), len(paths) > 1)
+    look = _Look(demand, file, kernels, len(paths) > 1, other, reader)
     return _report([str(one) for one in paths], look, settings.waivers, before)
 
 
@@ -163,7 +168,7 @@ def _report(
         raise UsageError("verify was given nothing to verify.", "Name a library or a wheel.")
     seen = [look.at(path) for path in paths]
     found = [finding for one in seen for finding in one.findings]
-    verdicts = tuple(verdict for one in seen for verdict in one.verdicts)
+    verdicts = note_unasked([verdict for one in seen for verdict in one.verdicts])
     unread = [finding for finding in found if finding.code == UNREADABLE.code]
     if look.glob is not None and not verdicts and not unread:
         message = f"No file in {', '.join(paths)} matches {look.glob!r}."
@@ -174,7 +179,7 @@ def _report(
         kept = new_findings(kept, before, normalize)
     return VerifyReport(
         tuple(paths),
-        look.demand,
+        with_manifests(look.demand, verdicts),
         verdicts,
         (*unread, *kept),
         judged.waived,
@@ -202,42 +207,29 @@ class _Look:
     glob: str | None
     kernels: bool | None
     several: bool
-    cuobjdump: str | None
+    other: OtherReader
     reader: str
 
     @property
     def who(self) -> str:
         """Who reads the files in the first place."""
-        return self._other if self.reader == "cuobjdump" else READER
-
-    @property
-    def _other(self) -> str:
-        if self.cuobjdump is None:
-            return ""
-        from archbuild.binary.cuobjdump import read_version  # noqa: PLC0415 - slow to import
-
-        return f"cuobjdump {read_version(self.cuobjdump)}"
+        return self.other.name if self.reader == "cuobjdump" else READER
 
     def second(self, agreements: Sequence[Agreement]) -> SecondReader | None:
         """What came of asking cuobjdump as well; None where nobody wanted it."""
         if self.reader in ("native", "cuobjdump"):
             return None
-        if self.cuobjdump is None:
-            return SecondReader(note="there is no cuobjdump here")
-        return SecondReader(
-            self._other,
-            sum(one.agreed for one in agreements),
-            sum(one.images for one in agreements),
-            tuple(reason for one in agreements for reason in one.unread),
-        )
+        return self.other.sum_up(agreements)
 
     def at(self, path: str) -> _Seen:
         """Read everything in a path, and judge it."""
         if not path:
             raise UsageError("A path is empty.", "Look at the variable that should have held it.")
         errors: list[ArchbuildError] = []
-        files, verdicts = self._judge(path, errors)
-        agreement = self._compare(path, files)
+        manifests = Manifests()
+        files, verdicts = self._judge(path, errors, manifests)
+        both = self.reader != "cuobjdump"
+        agreement = self.other.compare(path, files) if both else Agreement()
         findings = (
             *(unreadable(error.message, path, error.advice) for error in errors),
             *self._check_whole(path, files, errors),
@@ -247,35 +239,53 @@ class _Look:
         return _Seen(tuple(verdicts), findings, agreement)
 
     def _judge(
-        self, path: str, errors: list[ArchbuildError]
+        self, path: str, errors: list[ArchbuildError], manifests: Manifests
     ) -> tuple[list[DeviceFile], list[FileVerdict]]:
         """Every file with its verdict; those that need it are read again, with kernels."""
-        files: list[DeviceFile] = []
-        verdicts: dict[str, FileVerdict] = {}
-        closer: set[str] = set()
-        for file in _until_damaged(self._read(path, errors), errors):
-            named = self._named(path, file)
-            files.append(named)
-            if self.kernels is None and wants_closer_look(file, self.demand):
-                closer.add(file.path)
-            else:
-                verdicts[named.path] = judge_file(named, self.demand)
+        # A manifest may come after its library, so that nothing is judged before the end.
+        files = list(_until_damaged(self._read(path, errors, manifests), errors))
+        beside = ManifestFiles(manifests, errors, [file.path for file in files])
+        closer = {
+            file.path
+            for file in files
+            if self.kernels is None
+            and wants_closer_look(file, self.demand, beside.manifest_of(file.path))
+        }
+        verdicts = {
+            file.path: self._verdict(path, file, beside)
+            for file in files
+            if file.path not in closer
+        }
+        for file in self._read_deep(path, closer, errors, manifests):
+            verdicts[file.path] = self._verdict(path, file, beside)
+        named = [self._named(path, file) for file in files]
+        return named, [verdicts[file.path] for file in files if file.path in verdicts]
+
+    def _verdict(self, path: str, file: DeviceFile, beside: ManifestFiles) -> FileVerdict:
+        named = self._named(path, file)
+        verdict = judge_file(named, self.demand, beside.manifest_of(file.path))
+        more = tuple(beside.findings(file.path, named.path))
+        return replace(verdict, findings=(*verdict.findings, *more)) if more else verdict
+
+    def _read_deep(
+        self, path: str, closer: set[str], errors: list[ArchbuildError], manifests: Manifests
+    ) -> Iterator[DeviceFile]:
         if closer:
             deep = iter_files(
-                path, kernels=True, names=None, errors=errors, wanted=closer.__contains__
+                path,
+                kernels=True,
+                names=None,
+                errors=errors,
+                wanted=closer.__contains__,
+                manifests=manifests,
             )
-            for file in _until_damaged(deep, errors):
-                named = self._named(path, file)
-                verdicts[named.path] = judge_file(named, self.demand)
-        return files, [verdicts[f.path] for f in files if f.path in verdicts]
+            yield from _until_damaged(deep, errors)
 
-    def _read(self, path: str, errors: list[ArchbuildError]) -> Iterator[DeviceFile]:
+    def _read(
+        self, path: str, errors: list[ArchbuildError], manifests: Manifests
+    ) -> Iterator[DeviceFile]:
         if self.reader == "cuobjdump":
-            for look in self._ask(path, self._is_wanted, kernels=self.kernels is not False):
-                if look.file is not None:
-                    yield look.file
-                else:
-                    errors.append(BinaryError(look.reason, look.advice))
+            yield from self._read_elsewhere(path, errors, manifests)
             return
         deep = self.kernels if self.kernels is not None else bool(self.demand.destinations)
         small = 0 if self.kernels is False else SMALL
@@ -286,7 +296,20 @@ class _Look:
             small=small,
             names=True if self.kernels else None,
             wanted=self._is_wanted,
+            manifests=manifests,
         )
+
+    def _read_elsewhere(
+        self, path: str, errors: list[ArchbuildError], manifests: Manifests
+    ) -> Iterator[DeviceFile]:
+        """By cuobjdump alone; the manifests it can't find."""
+        for look in self.other.ask(path, self._is_wanted, kernels=self.kernels is not False):
+            if look.file is not None:
+                yield look.file
+            if look.file is None or look.passed_over:
+                errors.append(BinaryError(look.reason or look.passed_over, look.advice))
+        with suppress(ArchbuildError):
+            list(iter_files(path, wanted=lambda _: False, errors=errors, manifests=manifests))
 
     def _is_wanted(self, name: str) -> bool:
         glob, base = self.glob, PurePath(name).name
@@ -313,30 +336,6 @@ class _Look:
         if self.demand.size_budget is not None:
             size = Path(path).stat().st_size if Path(path).is_file() else _total(files)
             yield from check_size(path, size, self.demand.size_budget, bytes_by_arch(files))
-
-    def _compare(self, path: str, files: Sequence[DeviceFile]) -> Agreement:
-        """Ask cuobjdump about the same files, and hold both answers together."""
-        if self.cuobjdump is None or self.reader == "cuobjdump":
-            return Agreement()
-        kinds = _ELSEWHERE if os.name != "nt" else (*_ELSEWHERE, FileFormat.PE, FileFormat.COFF)
-        names = {normpath(file.path) for file in files if file.format in kinds}
-        looks: dict[str, Look] = {}
-        if names:
-            with suppress(ArchbuildError):
-                for look in self._ask(path, lambda name: normpath(name) in names):
-                    looks[normpath(look.path)] = look
-        pairs = ((file, looks.get(normpath(file.path))) for file in files)
-        answers = (Answer(f, k.file, k.reason, k.blind) if k else Answer(f) for f, k in pairs)
-        return compare_readers(answers, self._other)
-
-    def _ask(
-        self, path: str, wanted: Callable[[str], bool], *, kernels: bool = False
-    ) -> Iterator[Look]:
-        from archbuild.binary.second import look_again  # noqa: PLC0415 - often not needed
-
-        assert self.cuobjdump is not None
-        prefix = f"{path}/" if self.several and not Path(path).is_dir() else ""
-        return look_again(path, self.cuobjdump, wanted, kernels=kernels, prefix=prefix)
 
 
 def _until_damaged(
