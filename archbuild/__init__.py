@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from archbuild.cpp_extension import BuildExtension as BuildExtension
     from archbuild.cpp_extension import CppExtension as CppExtension
     from archbuild.cpp_extension import CUDAExtension as CUDAExtension
+    from archbuild.cpp_extension import load as load
+    from archbuild.cpp_extension import load_inline as load_inline
+    from archbuild.model.source import Source as Source
     from archbuild.rules.coverage import runs as runs
     from archbuild.services.select import select_archs as select
     from archbuild.services.verify import verify as verify
@@ -25,6 +28,9 @@ _PUBLIC = {
     "BuildExtension": ("archbuild.cpp_extension", "BuildExtension"),
     "CUDAExtension": ("archbuild.cpp_extension", "CUDAExtension"),
     "CppExtension": ("archbuild.cpp_extension", "CppExtension"),
+    "Source": ("archbuild.model.source", "Source"),
+    "load": ("archbuild.cpp_extension", "load"),
+    "load_inline": ("archbuild.cpp_extension", "load_inline"),
     "read": ("archbuild.binary.reader", "read"),
     "runs": ("archbuild.rules.coverage", "runs"),
     "select": ("archbuild.services.select", "select_archs"),
@@ -35,7 +41,10 @@ __all__ = [
     "BuildExtension",
     "CUDAExtension",
     "CppExtension",
+    "Source",
     "__version__",
+    "load",
+    "load_inline",
     "read",
     "runs",
     "select",

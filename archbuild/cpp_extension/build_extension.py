@@ -2,57 +2,32 @@
 
 from __future__ import annotations
 
-import errno
 import logging
-import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archbuild.build.extension_plan import (
-    DLINK_CURE,
-    ExtensionPlan,
-    is_cuda_source,
-    plan_extension,
-)
-from archbuild.build.link_folder import make_link_folder
+from archbuild.build.extension_plan import is_cuda_source
 from archbuild.build.torch_module import put_ninja_on_path, variables
-from archbuild.build.verification import (
-    VerifyMode,
-    find_empty,
-    find_lack,
-    parse_verify_mode,
-    refuse,
-)
-from archbuild.cpp_extension.checks import (
-    checked_host_compiler,
-    log_selection,
-    object_files,
-    own_flags,
-    prove_toolchain,
-    refuse_same_object,
-    require_cuobjdump,
-    says_native,
-)
-from archbuild.cpp_extension.torchs import MACHINE, TORCH
-from archbuild.errors import ArchbuildError
-from archbuild.probe.project import read_config
-from archbuild.rules.request import unheeded
+from archbuild.cpp_extension.building import Builder, find_libraries, prepare
+from archbuild.cpp_extension.forcing import WithForce
+from archbuild.cpp_extension.manifests import WithManifests
+from archbuild.cpp_extension.plain import build_plain
+from archbuild.cpp_extension.plain_extension import is_plain
+from archbuild.cpp_extension.setup_errors import setup_errors
+from archbuild.cpp_extension.torchs import MACHINE, TORCH, torch_flavour
 from archbuild.rules.torch_match import check_torch_match
-from archbuild.services.select import Selected, select_archs
+from archbuild.rules.wheel_tag import check_wheel_tag, tag_of_version
 
 _log = logging.getLogger(__name__)
-
-_EMPTY = (
-    "archbuild: %s holds no kernel for %s, though it does for others (a guard on __CUDA_ARCH__?): "
-    "a launch there gives error 98, invalid device function"
-)
 
 
 if TYPE_CHECKING:
 
     class _TorchBuildExtension:  # torch has no types that setuptools' ones would fit
+        extensions: list[Any]
+
         def __init__(self, *args: Any, **kwargs: Any) -> None: ...
         def __getattr__(self, name: str) -> Any: ...
         def build_extensions(self) -> None: ...
@@ -61,7 +36,7 @@ else:
     _TorchBuildExtension = TORCH.BuildExtension
 
 
-class BuildExtension(_TorchBuildExtension):
+class BuildExtension(WithForce, WithManifests, _TorchBuildExtension):
     """torch's BuildExtension with explicit architectures, and a check of the result.
 
     It takes torch's options (``use_ninja``, ``no_python_abi_suffix``) and, by
@@ -81,136 +56,87 @@ class BuildExtension(_TorchBuildExtension):
         Raises:
             setuptools.errors.BaseError: With one sentence and the cure.
         """
-        self._plans: dict[str, ExtensionPlan] = {}
+        self._builder: Builder | None = None
+        self._build_one_by_one()
+        everything = self.extensions
+        self.extensions = [extension for extension in everything if not is_plain(extension)]
+        try:
+            with setup_errors():  # these first: torch leaves its marks on the compiler
+                build_plain(self, [extension for extension in everything if is_plain(extension)])
+            if self.extensions:
+                self._build_torchs()
+        finally:
+            self.extensions = everything
+
+    def _build_one_by_one(self) -> None:
+        """Do without setuptools' threads: ninja runs the passes of an extension side by side."""
+        if getattr(self, "parallel", None):
+            _log.info("archbuild: extensions are built one by one, their passes side by side")
+            self.parallel = None
+
+    def _build_torchs(self) -> None:
         cuda = [e for e in self.extensions if any(map(is_cuda_source, e.sources))]
         if TORCH.IS_HIP_EXTENSION:
             super().build_extensions()
             return
-        with _setup_errors():
-            self._add_links()
-            with self._toolchain(cuda) if cuda else nullcontext():
+        with setup_errors():
+            others = [extension for extension in self.extensions if extension not in cuda]
+            if MACHINE.toolkit is not None:  # torch links CUDA's runtime to any CUDAExtension
+                find_libraries(self, others, MACHINE.toolkit)
+            if cuda:
+                self._prepare(cuda)
+            # The host compiler was held against this very toolkit; torch's table is of 2025.
+            with variables({"TORCH_DONT_CHECK_COMPILER_ABI": "1"} if cuda else {}):
                 super().build_extensions()
 
     def build_extension(self, ext: Any) -> None:
         """Build one extension; a library that lacks a target is not left behind."""
-        super().build_extension(ext)
-        plan = self._plans.get(ext.name)
-        if plan is None or self._mode is VerifyMode.OFF:
-            return
-        try:
-            self._verify(ext, plan, self._cuobjdump)
-        except ArchbuildError:
-            Path(self.get_ext_fullpath(ext.name)).unlink(missing_ok=True)
-            raise
+        build = partial(super().build_extension, ext)
+        if self._builder is None or ext.name not in self._builder.plans:
+            build()
+        else:
+            self._builder.build(self, ext, build)
 
-    def _add_links(self) -> None:
-        """Let the linker find the toolkit's libraries, which a CUDAExtension links always."""
-        toolkit = MACHINE.toolkit
-        if toolkit is None:
-            return
-        links = make_link_folder(toolkit.lib, Path(self.build_temp).absolute() / "archbuild-lib")
-        for extension in self.extensions if links is not None else ():
-            extension.library_dirs.append(str(links))
-
-    @contextmanager
-    def _toolchain(self, extensions: Sequence[Any]) -> Iterator[None]:
+    def _prepare(self, extensions: Sequence[Any]) -> None:
         warning = check_torch_match(MACHINE)
         if warning:
             _log.warning("archbuild: %s", warning)
-        for text in unheeded(MACHINE):
-            _log.warning("archbuild: %s", text)
-        gpus = any(map(says_native, extensions))
-        chosen = select_archs(
-            self.archs,
+        import torch  # noqa: PLC0415  (loaded already by TORCH; only its version is wanted)
+
+        self._builder = prepare(
+            self,
+            extensions,
+            torch_flavour(),
             toolkit=TORCH.CUDA_HOME,
-            config=read_config(),
-            gpus=gpus,
-            name="archs of BuildExtension",
+            torch=torch.__version__,
+            torch_folder=str(Path(torch.__file__).parent),
+            machine=MACHINE,
         )
-        toolkit = chosen.selection.compiler.toolkit
-        assert toolkit is not None
-        log_selection(chosen.selection)
         for extension in extensions:
-            self._plans[extension.name] = self._plan(extension, chosen)
-        self._mode = parse_verify_mode(chosen.machine.variable("ARCHBUILD_VERIFY"))
-        self._cuobjdump = require_cuobjdump(chosen.machine, self._mode)
-        if self._cuobjdump is not None:
-            prove_toolchain(toolkit, list(self._plans.values()), self._cuobjdump, chosen.machine)
-        # The host compiler was held against this very toolkit; torch's table is of 2025.
-        with variables({"TORCH_DONT_CHECK_COMPILER_ABI": "1"}):
-            yield
+            self._check_tag(extension)
+        self._warn_of_replaced_parts()
 
-    def _plan(self, extension: Any, chosen: Selected) -> ExtensionPlan:
-        refuse_same_object(extension)
-        wanted = chosen.selection
-        archs = getattr(extension, "archs", None)
-        if archs is not None:
-            machine = chosen.machine
-            name = f"archs of {extension.name}"
-            wanted = select_archs(archs, machine=machine, name=name).selection
-        nvcc = own_flags(extension)
-        host = checked_host_compiler(nvcc, chosen)
-        args = extension.extra_compile_args
-        plan = plan_extension(extension.name, args, wanted, chosen.machine, host=host)
-        for note in (
-            (*plan.selection.notes, *plan.notes) if plan.selection != wanted else plan.notes
-        ):
-            _log.warning("archbuild: %s", note)
-        if plan.selection != chosen.selection:
-            built = ", ".join(map(str, plan.selection.targets))
-            _log.info("archbuild: %s: %s  (%s)", extension.name, built, plan.selection.source)
-        extension.extra_compile_args = {name: list(flags) for name, flags in plan.args.items()}
-        return plan
+    def _warn_of_replaced_parts(self) -> None:
+        """Warn where a setup.py has put a function of its own into torch's module.
 
-    def _verify(self, ext: Any, plan: ExtensionPlan, cuobjdump: str | None) -> None:
-        objects = object_files(ext.sources, self.compiler, self.build_temp)
-        pairs = [(s, o) for s, o in zip(ext.sources, objects, strict=True) if is_cuda_source(s)]
-        lacks = [
-            find_lack(
-                obj,
-                src,
-                plan.object_targets,
-                cuobjdump,
-                relocatable=plan.relocatable,
-                is_object=True,
+        Some do so to give single sources their own -gencode flags, which only torch's own
+        build would see.
+        """
+        writer = getattr(TORCH, "_write_ninja_file", None)
+        if writer is not None and writer.__module__ != TORCH.__name__:
+            _log.warning(
+                "archbuild: this setup.py replaces torch's _write_ninja_file, which is not called "
+                "here: whatever it does for single sources is not done. Say it with "
+                'Source("x_sm80.cu", archs="8.0")'
             )
-            for src, obj in pairs
-            if obj.exists()
-        ]
-        refuse([lack for lack in lacks if lack], f"{ext.name}, compiled")
-        for source, empty in [(s, find_empty(o)) for s, o in pairs if o.exists()]:
-            if empty:
-                _log.warning(_EMPTY, source, ", ".join(map(str, empty)))
-        library = Path(self.get_ext_fullpath(ext.name))
-        linked = {"device_linked": plan.relocatable}
-        lack = find_lack(library, library.name, plan.library_targets, cuobjdump, **linked)
-        unlinked = plan.relocatable and "nvcc_dlink" not in plan.args
-        cure = {"advice": DLINK_CURE} if unlinked else {}
-        refuse([lack] if lack else [], f"{ext.name}, linked", **cure)
-        _log.info("archbuild: %s holds %s", library.name, ", ".join(map(str, plan.library_targets)))
 
-
-@contextmanager
-def _setup_errors() -> Iterator[None]:
-    """Hand an error to setuptools in the form that it prints as one line."""
-    from setuptools.errors import BaseError  # noqa: PLC0415
-
-    try:
-        yield
-    except ArchbuildError as error:
-        raise BaseError(f"archbuild: {error}") from None
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        where = error.filename or "the build folder"
-        raise BaseError(
-            f"archbuild: {where} cannot be written: {error.strerror}. Make room, or build "
-            "elsewhere: TMPDIR, or build_ext --build-temp."
-        ) from None
-    except RuntimeError as error:
-        # torch wraps what ninja said in a RuntimeError; ninja has printed it already.
-        if not isinstance(error.__cause__, subprocess.CalledProcessError):
-            raise
-        raise BaseError(
-            f"archbuild: {error}: the compiler's own words stand above, after FAILED."
-        ) from None
+    def _check_tag(self, extension: Any) -> None:
+        """Warn where the wheel's tag and the limited API of the extension don't fit."""
+        if "bdist_wheel" not in self.distribution.commands:
+            return
+        option = self.distribution.get_option_dict("bdist_wheel").get("py_limited_api")
+        oldest = tag_of_version(TORCH.min_supported_cpython)
+        limited = bool(getattr(extension, "py_limited_api", False))
+        said = check_wheel_tag(limited, option[1] if option else None, oldest)
+        if said:
+            _log.warning("archbuild: %s: %s", extension.name, said)

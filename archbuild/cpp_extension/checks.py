@@ -5,23 +5,18 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from archbuild.build.extension_plan import (
     ExtensionPlan,
 )
+from archbuild.build.host_choice import choose_host_compiler
 from archbuild.build.memory import fingerprint, is_remembered, remember
 from archbuild.build.verification import VerifyMode
 from archbuild.errors import BuildError
 from archbuild.model.gencode import render_gencodes
 from archbuild.model.machine import Machine, Toolkit
-from archbuild.probe.host_compiler import query_host_compiler, read_host_limits
-from archbuild.rules.host_compiler import (
-    allows_any_host,
-    check_host_compiler,
-    named_host_compiler,
-)
+from archbuild.rules.host_compiler import ANY_HOST_FLAGS, named_host_compilers
 from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_flags
 from archbuild.rules.selection import Selection
 from archbuild.services.select import Selected
@@ -62,41 +57,25 @@ def says_native(extension: Any) -> bool:
 
 
 def checked_host_compiler(flags: NvccFlags, chosen: Selected) -> str | None:
-    """The host compiler that somebody named, held against the toolkit.
+    """The host compiler that nvcc is to call, held against the toolkit and torch.
 
     Returns:
-        None where nvcc chooses by itself.
+        For ``-ccbin``; None where nvcc's own choice stands.
 
     Raises:
-        BuildError: If it is not there, or newer than nvcc takes.
+        BuildError: If what somebody named is not there, or newer than nvcc
+            takes, or none that is installed fits.
     """
-    host = named_host_compiler(flags, chosen.machine)
     toolkit = chosen.selection.compiler.toolkit
-    if os.name != "nt" and toolkit is not None:
-        any_version = allows_any_host(flags, chosen.machine)
-        compiler = query_host_compiler(host or "g++")
-        limits = read_host_limits(toolkit)
-        check_host_compiler(compiler, limits, f"CUDA {toolkit.version}", any_version=any_version)
-    return host
-
-
-def refuse_same_object(extension: Any) -> None:
-    """Two sources of one name and folder would overwrite each other's object."""
-    seen: dict[str, str] = {}
-    for source in extension.sources:
-        stem = os.path.splitext(source)[0]  # noqa: PTH122
-        if stem in seen:
-            raise BuildError(
-                f"{seen[stem]} and {source} of {extension.name} would both be compiled to "
-                f"{stem}.o.",
-                "Rename one of them.",
-            )
-        seen[stem] = source
-
-
-def object_files(sources: Sequence[str], compiler: Any, folder: str) -> list[Path]:
-    """Where setuptools puts the objects of these sources, in the same order."""
-    return [Path(name) for name in compiler.object_filenames(sources, output_dir=folder)]
+    if os.name == "nt" or toolkit is None:
+        named = named_host_compilers(flags, chosen.machine)
+        return named[0].command if named else None
+    choice = choose_host_compiler(flags, chosen.machine, toolkit)
+    for warning in choice.warnings:
+        _log.warning("archbuild: %s", warning)
+    if choice.path is not None:
+        _log.info("archbuild: nvcc calls %s (%s)", choice.path, choice.reason)
+    return choice.path
 
 
 def require_cuobjdump(machine: Machine, mode: VerifyMode) -> str | None:
@@ -117,12 +96,13 @@ def prove_toolchain(
     toolkit: Toolkit, plans: Sequence[ExtensionPlan], cuobjdump: str, machine: Machine
 ) -> None:
     """Build and check the smoke kernel for these targets, unless that was done before."""
-    for gencodes in dict.fromkeys(plan.selection.gencodes for plan in plans):
-        words = [toolkit.release, *render_gencodes(gencodes), *map(repr, machine.variables)]
-        name = fingerprint([toolkit.nvcc, cuobjdump], words)
+    wanted = [(plan.selection.gencodes, _host_words(plan)) for plan in plans]
+    for gencodes, host in dict.fromkeys(wanted):
+        flags = [toolkit.release, *host, *render_gencodes(gencodes)]
+        name = fingerprint([toolkit.nvcc, cuobjdump], [*flags, *map(repr, machine.variables)])
         if is_remembered("smoke", name):
             continue
-        report = smoke(toolkit, gencodes, cuobjdump=cuobjdump, gpus=(), run=False)
+        report = smoke(toolkit, gencodes, cuobjdump=cuobjdump, gpus=(), run=False, words=host)
         if not report.ok:
             raise BuildError(
                 "The smoke kernel could not be built and checked, so nothing else was tried: "
@@ -131,3 +111,11 @@ def prove_toolchain(
             )
         remember("smoke", name)
         _log.info("archbuild: the smoke kernel holds every target")
+
+
+def _host_words(plan: ExtensionPlan) -> tuple[str, ...]:
+    """What an extension tells nvcc about its host compiler."""
+    flags = plan.args["nvcc"]
+    ccbin = parse_nvcc_flags(flags, f"the nvcc flags of {plan.name}").ccbin
+    allowed = [flag for flag in flags if flag in ANY_HOST_FLAGS]
+    return (*(("-ccbin", ccbin) if ccbin else ()), *allowed[:1])

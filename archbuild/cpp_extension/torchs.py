@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from archbuild.build.flavour import Flavour
+from archbuild.build.msvc import MsvcFlags
+from archbuild.build.platform import platform_of
+from archbuild.build.torch_flags import standard_of
 from archbuild.build.torch_module import load_torch_module
 from archbuild.model.machine import Machine
 from archbuild.probe.machine import query_machine
@@ -22,9 +27,23 @@ def _import_torch_module() -> tuple[Any, Machine]:
             f"archbuild.cpp_extension needs {name}, which this environment lacks. Inside "
             f"build isolation a package has to list it ([build-system] requires = "
             f'["setuptools", "torch", "archbuild[build]"]); with pip install --no-build-isolation '
-            "the one of the outer environment is used."
+            "the one of the outer environment is used. An extension that needs no torch is "
+            "CUDAExtension(..., torch=False).",
+            name=name,
         ) from None
 
 
 #: ``torch.utils.cpp_extension``, and what this machine was when it was imported.
 TORCH, MACHINE = _import_torch_module()
+
+
+def torch_flavour() -> Flavour:
+    """What torch adds to the flags of an extension."""
+    platform = platform_of(os.name)
+    return Flavour(
+        platform.split_words(TORCH.get_cxx_compiler()),
+        standard_of(TORCH),
+        tuple(TORCH.COMMON_NVCC_FLAGS),
+        platform=platform,
+        msvc=MsvcFlags(tuple(TORCH.COMMON_MSVC_FLAGS), tuple(TORCH.MSVC_IGNORE_CUDAFE_WARNINGS)),
+    )
