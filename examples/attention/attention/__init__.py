@@ -1,0 +1,1 @@
+"""Softmax for attention, by size and type."""

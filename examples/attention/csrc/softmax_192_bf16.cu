@@ -1,0 +1,3 @@
+#include "softmax.cuh"
+
+template void attention::launch<unsigned short, 192, false>(const void*, void*, int, cudaStream_t);

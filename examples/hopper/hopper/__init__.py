@@ -1,0 +1,1 @@
+"""Scaling, on every GPU in its own way."""

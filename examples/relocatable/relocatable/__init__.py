@@ -1,0 +1,1 @@
+"""A polynomial, on the GPU."""

@@ -1,0 +1,5 @@
+"""The length of vectors on the GPU."""
+
+from norms._C import norm
+
+__all__ = ["norm"]
