@@ -46,6 +46,7 @@ GROUPS = nox.project.load_toml("pyproject.toml")["dependency-groups"]
 CLEAN: dict[str, str | None] = dict.fromkeys(
     (
         "ARCHBUILD_ARCHS",
+        "ARCHBUILD_LAUNCHER",
         "ARCHBUILD_VERIFY",
         "CUDACXX",
         "CUDA_HOME",
@@ -108,13 +109,18 @@ def run_lint(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Everything but what needs a GPU: lint, types, and all tests on the real tools."""
-    session.install(*TORCH, ".[build,cu130]", *GROUPS["test"], *GROUPS["lint"])
+    session.install(
+        *TORCH, ".[build,cache,cu130]", *GROUPS["test"], *GROUPS["test-caches"], *GROUPS["lint"]
+    )
     run_lint(session)
+    session.install(*GROUPS["examples"])
     brought = {
         "ARCHBUILD_TEST_TOOLS": str(tool_folders()),
         "ARCHBUILD_TEST_WHEELS": str(wheel_folder()),
     }
-    session.run("pytest", "-m", "not gpu", *session.posargs, env={**CLEAN, **brought})
+    # Two at a time, whatever the machine: a test that builds takes gigabytes.
+    workers = () if session.posargs else ("-n", "2", "--dist", "loadfile")
+    session.run("pytest", "-m", "not gpu", *workers, *session.posargs, env={**CLEAN, **brought})
 
 
 @nox.session
@@ -182,8 +188,8 @@ def import_in_fresh_environment(session: nox.Session, home: Path, wheel: Path) -
 @nox.session
 def bench(session: nox.Session) -> None:
     """Every figure of the README, measured side by side."""
-    session.install(*TORCH, ".[build,cu130]")
+    session.install(*TORCH, ".[build,cu130,cache]")
     wheels = sorted(wheel_folder().glob("*manylinux*.whl"), key=lambda path: -path.stat().st_size)
     session.run("python", "benchmarks/startup.py", env=CLEAN)
     session.run("python", "benchmarks/reader.py", "--wheel", str(wheels[0]), env=CLEAN)
-    session.run("python", "benchmarks/axpy_build.py", env=CLEAN)
+    session.run("python", "benchmarks/build.py", *session.posargs, env=CLEAN)

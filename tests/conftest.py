@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.fakes import fake_driver, fake_libraries
+from tests.stores import start_redis
 from tests.tools import nvcc, other_tool, packaged_tool
 
-__all__ = ["fake_driver", "fake_libraries", "nvcc", "other_tool", "packaged_tool"]
+__all__ = ["fake_driver", "fake_libraries", "nvcc", "other_tool", "packaged_tool", "start_redis"]

@@ -105,6 +105,7 @@ class Light:
         sources = {"module.cpp": MODULE} | self.sources
         sources |= {f"{name}.cu": KERNEL.format(name=name) for name in self.kernels}
         for name, text in sources.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
         setup = SETUP.format(
             module=self.module,
@@ -130,6 +131,7 @@ def clean_environment(**variables: str | None) -> dict[str, str]:
     folders = [f for f in env.get("PATH", "").split(os.pathsep) if f and Path(f) != own]
     kept = [f for f in folders if not (Path(f) / "nvcc").exists()]
     env["PATH"] = os.pathsep.join([str(own), *kept])
-    env["CCACHE_DISABLE"] = "1"
+    # No launcher, neither torch's own nor archbuild's: what is tested has to be compiled.
+    env["CCACHE_DISABLE"] = env["TORCH_NO_COMPILER_WRAPPER"] = "1"
     env |= {name: value for name, value in variables.items() if value is not None}
     return env

@@ -72,6 +72,68 @@ def test_silence_about_a_section_of_its_own_is_a_disagreement() -> None:
     assert compare_readers([elsewhere], "cuobjdump 13.5").findings == ()
 
 
+# A fatbin beside those of the section: the file's own code, and code that it carries as data.
+CARRIED = replace(
+    IN_SECTION,
+    regions=(*IN_SECTION.regions, replace(region(real("75", "k"), lto()), section=".rodata")),
+)
+OWN = replace(IN_SECTION, reader="cuobjdump 13.5")
+
+
+def test_code_elsewhere_is_told_as_unread_and_the_rest_is_compared() -> None:
+    agreement = compare_readers([Answer(CARRIED, OWN)], "cuobjdump 13.5")
+    assert (agreement.findings, agreement.agreed, agreement.images) == ((), 1, 6)
+    assert agreement.unread == ()
+    assert agreement.partly == (
+        "cuobjdump 13.5 looks only into .nv_fatbin and __nv_relfatbin of x.so:"
+        " 2 of its 8 images lie elsewhere (.rodata).",
+    )
+
+
+def test_a_cuobjdump_that_sees_what_lies_elsewhere_agrees_on_all_of_it() -> None:
+    agreement = compare_readers([Answer(CARRIED, replace(CARRIED, reader="c"))], "c")
+    assert (agreement.findings, agreement.images, agreement.partly) == ((), 8, ())
+
+
+@pytest.mark.parametrize(
+    ("two", "evidence"),
+    [
+        pytest.param(
+            replace(OWN, regions=OWN.regions[:1]),
+            "1 more sass sm_80 by native",
+            id="less than the sections hold",
+        ),
+        pytest.param(
+            replace(OWN, regions=(*OWN.regions, region(real("75", "k")))),
+            "1 more sass sm_75 by cuobjdump 13.5",
+            id="a part of what lies elsewhere",
+        ),
+        pytest.param(
+            replace(OWN, regions=(*OWN.regions[1:], *CARRIED.regions[-1:])),
+            "1 more ltoir lto_90 by cuobjdump 13.5",
+            id="what lies elsewhere instead",
+        ),
+    ],
+)
+def test_code_elsewhere_makes_up_for_nothing(two: DeviceFile, evidence: str) -> None:
+    agreement = compare_readers([Answer(CARRIED, two)], "cuobjdump 13.5")
+    assert evidence in one(agreement.findings, "V250").evidence
+    assert agreement.agreed == 0
+
+
+@pytest.mark.parametrize("form", [None, FileFormat.FATBIN, FileFormat.PE])
+def test_of_other_files_all_is_compared(form: FileFormat | None) -> None:
+    mine = replace(CARRIED, format=form)
+    assert codes(check_readers(mine, OWN)) == ["V250"]
+
+
+def test_a_file_with_code_elsewhere_alone_is_unread() -> None:
+    mine = replace(CARRIED, regions=CARRIED.regions[-1:])
+    agreement = compare_readers([Answer(mine, DeviceFile("x.so", (), "c"))], "c")
+    assert (agreement.findings, agreement.agreed, agreement.partly) == ((), 0, ())
+    assert agreement.unread[0].endswith("2 of its 2 images lie elsewhere (.rodata).")
+
+
 def test_code_that_only_cuobjdump_sees_is_a_disagreement() -> None:
     answer = Answer(file(), replace(GOOD, reader="cuobjdump 13.5"))
     assert codes(compare_readers([answer], "cuobjdump 13.5").findings) == ["V250"]

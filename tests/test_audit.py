@@ -28,6 +28,9 @@ def test_a_file_without_device_code_is_given_none() -> None:
 
 # Each check on the images: files that make it fire, and files that don't.
 
+#: What -dlto leaves beside the code that came of it.
+WAITING = region(lto(), linkage=Linkage.RELOCATABLE)
+
 ROWS = [
     (
         "V202",
@@ -48,8 +51,14 @@ ROWS = [
     ("V205", [file(hip=True), file(*GOOD.regions, hip=True)], [GOOD]),
     (
         "V208",
-        [file(region(lto())), file(region(lto(), lto("80")), *GOOD.regions)],
-        [GOOD, file(region(lto(), real("90", "k")))],
+        [
+            file(region(lto())),
+            file(region(lto(), lto("80")), *GOOD.regions),
+            file(WAITING),
+            file(WAITING, *GOOD.regions, wanting=("__cudaRegisterLinkedBinary_k",)),
+            file(WAITING, region(real("90", ""))),
+        ],
+        [GOOD, file(region(lto(), real("90", "k"))), file(WAITING, *GOOD.regions)],
     ),
     (
         "V220",

@@ -129,6 +129,12 @@ def test_the_environment_can_be_evaluated(nvcc: Path) -> None:
     assert Path(home).samefile(nvcc.parents[1])
 
 
+def test_what_older_cmakes_refuse_is_said() -> None:
+    asked = ("flags", "--arch", "9.0a;10.0f", "--cuda", "13.0", "--format")
+    assert "CMake takes 100f-real from" in run(*asked, "cmake").stderr
+    assert "CMake takes" not in run(*asked, "nvcc").stderr
+
+
 def test_reasons_go_to_standard_error() -> None:
     done = run("flags", "--arch", "9.0", "--cuda", "13.0", "--why")
     assert done.stdout == "-gencode=arch=compute_90,code=sm_90\n"

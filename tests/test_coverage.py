@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -380,6 +381,35 @@ def test_three_floors() -> None:
     assert (turing.sass, turing.ptx) == (None, None)
     windows = cover_file(example(), on("9.0", windows=True)).floors
     assert [str(f.release) for f in (windows.sass, windows.ptx)] == ["528.33", "570.65"]
+
+
+def test_the_floor_of_ptx_is_told_where_sass_is_taken_too() -> None:
+    seen = DeviceFile(
+        "x.so",
+        (
+            region(real("90", "a", "12.0"), virtual("80", "a", isa=(8, 8))),
+            region(virtual("80", "b", isa=(8, 4))),
+            region(real("90", "c", "12.0"), virtual("90a", "c", isa=(9, 0))),
+            region(real("90", "d", "12.0"), virtual("100", "d", isa=(9, 1))),
+        ),
+        "native",
+    )
+    hopper, ada = (cover_file(seen, on(device)) for device in ("9.0", "8.9"))
+    assert hopper.kernels(NATIVE) == 3
+    assert str(hopper.floors.ptx.release) == "580.65.06"
+    # What has to be compiled is told apart: there an older driver will do.
+    assert str(hopper.jit_floor.release) == "550.54.14"
+    assert (str(ada.floors.ptx.cuda), str(ada.jit_floor.cuda)) == ("12.9", "12.9")
+    assert ada.floors.sass is None
+    blackwell = cover_file(seen, on("12.0"))
+    assert str(blackwell.floors.ptx.cuda) == "13.1"
+    native = cover_file(DeviceFile("x.so", seen.regions[3:], "native"), on("9.0"))
+    assert (native.floors.ptx, native.jit_floor) == (None, None)
+
+
+def test_ptx_that_waits_for_a_device_link_has_no_floor() -> None:
+    waiting = replace(region(virtual("80", "k")), linkage=Linkage.RELOCATABLE)
+    assert cover_file(DeviceFile("x.so", (waiting,), "native"), on("9.0")).floors.ptx is None
 
 
 def test_the_floor_is_unknown_where_one_of_the_makers_is() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from archbuild.binary.cuobjdump import read_with_cuobjdump
 from archbuild.binary.wheel import iter_candidates
-from tests.projects import Light, clean_environment
+from tests.projects import KERNEL, Light, clean_environment
 
 pytestmark = [pytest.mark.torch, pytest.mark.toolkit]
 
@@ -110,7 +110,7 @@ def test_a_torch_imported_before_uses_the_same_toolkit(nvcc: Path) -> None:
 
 
 def test_without_torch_one_sentence_says_what_to_list() -> None:
-    code = "import sys; sys.modules['torch'] = None; import archbuild.cpp_extension"
+    code = "import sys; sys.modules['torch'] = None; from archbuild.cpp_extension import load"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: archbuild.cpp_extension needs torch")
@@ -256,11 +256,11 @@ def test_a_compiler_that_drops_a_target_fails_the_build(tmp_path: Path, nvcc: Pa
 def test_a_disk_without_room_is_told_with_the_place() -> None:
     code = (
         "import errno, os\n"
-        "from archbuild.cpp_extension.build_extension import _setup_errors\n"
+        "from archbuild.cpp_extension.setup_errors import setup_errors\n"
         "from setuptools.errors import BaseError\n"
         "for number in (errno.ENOSPC, errno.EACCES):\n"
         "    try:\n"
-        "        with _setup_errors():\n"
+        "        with setup_errors():\n"
         "            raise OSError(number, os.strerror(number), '/b/build.ninja')\n"
         "    except (BaseError, OSError) as error:\n"
         "        print(type(error).__name__, error)\n"
@@ -299,9 +299,14 @@ def test_what_is_wrong_is_said_before_anything_is_compiled(
     assert not list(tmp_path.rglob("*.o"))
 
 
-def test_sources_that_would_share_an_object_are_refused(tmp_path: Path) -> None:
-    project = Light(sources={"bump.cpp": ""}).write(tmp_path / "p")
-    assert_one_sentence(project.build(TORCH_CUDA_ARCH_LIST="9.0"), "Rename one of them")
+def test_sources_of_one_name_do_not_share_an_object(tmp_path: Path, cuobjdump: str) -> None:
+    project = Light(sources={"bump.cpp": "", "more/bump.cu": KERNEL.format(name="other")}).write(
+        tmp_path / "p"
+    )
+    done = project.build(TORCH_CUDA_ARCH_LIST="9.0")
+    assert done.returncode == 0, done.stderr
+    assert project.library
+    assert targets(project.library, cuobjdump) == {"_C": {"sm_90"}}
 
 
 def test_without_cuda_sources_torch_builds_alone(tmp_path: Path) -> None:

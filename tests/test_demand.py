@@ -120,10 +120,13 @@ def test_nothing_is_asked() -> None:
     assert make_demand(Options(strict=True), BARE, Config()).is_empty
 
 
-def test_the_manifest_comes_after_options_and_before_variables() -> None:
+def test_manifests_come_after_options_and_before_variables() -> None:
     wanted = replace(BARE, variables=(("TORCH_CUDA_ARCH_LIST", "8.0"),))
-    assert expect(wanted, manifest="9.0", config="7.5").source == "the manifest"
-    assert expect(wanted, option="8.6", manifest="9.0").source == "--targets"
+    assert expect(wanted, config="7.5").source == "TORCH_CUDA_ARCH_LIST"
+    assert expect(wanted, option="8.6").source == "--targets"
+    assert make_demand(Options(), wanted, Config()).heeds_manifests
+    assert not make_demand(Options(targets="8.6"), wanted, Config()).heeds_manifests
+    assert not make_demand(Options(runs_on="8.6"), wanted, Config()).heeds_manifests
 
 
 def test_tegra() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archbuild.binary.names import normalize
-from archbuild.model.image import DeviceFile
+from archbuild.binary.names import normalize, widen
+from archbuild.model.image import DeviceFile, FileFormat
 from archbuild.rules.differences import (
     Bytes,
     Counts,
@@ -16,7 +16,7 @@ from archbuild.rules.differences import (
     find_differences,
 )
 from archbuild.rules.member_names import normalize_member
-from archbuild.rules.pairing import pair_files
+from archbuild.rules.pairing import align_names, pair_files
 from tests.images import cap, file, lto, real, region, relocatable, virtual
 
 
@@ -199,3 +199,74 @@ def test_bytes_by_architecture() -> None:
     assert found.files[0].stored == (("sm_80", Bytes(0, 5)), ("sm_90", Bytes(10, 30)))
     assert found.stored == Bytes(10, 35)
     assert found.stored.change == 25
+
+
+# The same kernels on Linux and on Windows.
+ELF, PE = FileFormat.ELF, FileFormat.PE
+
+
+def lost_and_gained(
+    before: str, after: str, formats: tuple[FileFormat | None, FileFormat | None] = (ELF, PE)
+) -> tuple[list[str], list[str]]:
+    one, other = (
+        file(region(real("90", text), real("80", text)), format=form)
+        for text, form in zip((before, after), formats, strict=True)
+    )
+    found = find_differences([align_names((one, other), normalize, widen)], normalize).files[0]
+    assert found.narrowed == ()
+    return list(found.kernels_lost), list(found.kernels_gained)
+
+
+@pytest.mark.parametrize(
+    ("linux", "windows"),
+    [
+        ("_Z1kPl", "_Z1kPx"),
+        ("_Z1kPl _Z1kPm _Z1kPi", "_Z1kPy _Z1kPi _Z1kPx"),
+        # What is `long` in the source has one name for both, beside it `int64_t`.
+        ("_Z1kPl _Z1jll", "_Z1kPl _Z1jlx"),
+        (
+            "_ZN33_GLOBAL__N__0c456945_4_k_cu_plain4anonEPl",
+            "_ZN33_GLOBAL__N__ffffffff_4_k_cu_plain4anonEPx",
+        ),
+    ],
+)
+def test_int64_is_one_type_between_linux_and_windows(linux: str, windows: str) -> None:
+    assert lost_and_gained(linux, windows) == ([], [])
+    assert lost_and_gained(windows, linux, (PE, ELF)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("linux", "windows", "lost", "gained"),
+    [
+        # Lost although a kernel is there whose name differs in the type alone.
+        ("_Z1kPl _Z1kPx", "_Z1kPx", ["_Z1kPl"], []),
+        ("_Z1kPx", "_Z1kPl", ["_Z1kPx"], ["_Z1kPl"]),
+        ("_Z1kPl", "_Z1kPy", ["_Z1kPl"], ["_Z1kPy"]),
+        ("_Z1lPf", "_Z1xPf", ["_Z1lPf"], ["_Z1xPf"]),
+        # Nothing tells which of the two it is.
+        ("_Z1klx _Z1kxl", "_Z1kxx", ["_Z1klx", "_Z1kxl"], ["_Z1kxx"]),
+    ],
+)
+def test_int64_makes_no_other_kernels_equal(
+    linux: str, windows: str, lost: list[str], gained: list[str]
+) -> None:
+    assert lost_and_gained(linux, windows) == (lost, gained)
+
+
+@pytest.mark.parametrize("formats", [(ELF, ELF), (PE, PE), (None, PE), (ELF, FileFormat.FATBIN)])
+def test_on_one_system_the_types_are_two(formats: tuple[FileFormat | None, FileFormat]) -> None:
+    assert lost_and_gained("_Z1kPl", "_Z1kPx", formats) == (["_Z1kPl"], ["_Z1kPx"])
+
+
+def test_a_file_without_a_partner_keeps_its_names() -> None:
+    alone = file(region(real("90", "_Z1kPl")), format=ELF)
+    assert align_names((alone, None), normalize, widen) == (alone, None)
+    assert align_names((None, alone), normalize, widen) == (None, alone)
+
+
+def test_an_architecture_that_lacks_such_a_kernel_is_still_told() -> None:
+    linux = file(region(real("90", "_Z1kPl a"), real("80", "_Z1kPl a")), format=ELF)
+    windows = file(region(real("90", "_Z1kPx a"), real("80", "a")), format=PE)
+    pair = align_names((linux, windows), normalize, widen)
+    (found,) = find_differences([pair], normalize).files
+    assert found.narrowed == (("sm_80", ("_Z1kPl",)),)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,3 +86,107 @@ def test_plain_is_built_by_make_and_loaded_by_ctypes(
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
     )
     assert said.stdout.strip() == "[]"
+
+
+# --- three projects in the style of well-known ones -----------------------------------------
+
+
+def wheel_of(name: str, folder: Path, archs: str) -> tuple[Path, str]:
+    """A copy of an example built into a wheel, and what its build said."""
+    shutil.copytree(EXAMPLES / name, folder)
+    options = ("--no-build-isolation", "--no-deps", "-v", "-w", "dist")
+    project = Project(folder)
+    done = project.run("-m", "pip", "wheel", ".", *options, TORCH_CUDA_ARCH_LIST=archs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return next((folder / "dist").glob("*.whl")), done.stdout + done.stderr
+
+
+def verify_alone(path: Path) -> subprocess.CompletedProcess[str]:
+    """``archbuild verify`` with no options, in a folder that says nothing."""
+    return subprocess.run(
+        [sys.executable, "-m", "archbuild", "verify", str(path)],
+        cwd=path.parent,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def manifest_in(wheel: Path) -> dict[str, Any]:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith(".archbuild.json")]
+        told: dict[str, Any] = json.loads(archive.read(name))
+        return told
+
+
+def assert_well(wheel: Path) -> None:
+    """It passes, held against its own manifest."""
+    done = verify_alone(wheel)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Held against the manifest." in done.stderr
+
+
+@pytest.mark.torch
+def test_twenty_instantiations_of_one_template(tmp_path: Path) -> None:
+    wheel, said = wheel_of("attention", tmp_path / "attention", "9.0")
+    told = manifest_in(wheel)
+    assert len(told["sources"]) == 20
+    assert [image["arch"] for image in told["images"]] == ["sm_90"] * 20
+    assert "MAX_JOBS" in said  # which the project sets itself
+    assert_well(wheel)
+
+
+@pytest.mark.torch
+def test_relocatable_code_over_two_sources(tmp_path: Path) -> None:
+    wheel, _ = wheel_of("relocatable", tmp_path / "relocatable", "8.6;9.0")
+    told = manifest_in(wheel)
+    assert told["relocatable"] is True
+    assert told["targets"] == ["sm_86", "sm_90"]
+    assert_well(wheel)
+
+
+@pytest.fixture(scope="module")
+def hopper(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    pytest.importorskip("torch", reason="torch is not installed")
+    return wheel_of("hopper", tmp_path_factory.mktemp("hopper") / "hopper", "8.0;9.0")
+
+
+@pytest.mark.torch
+def test_sources_with_architectures_of_their_own(hopper: tuple[Path, str]) -> None:
+    """9.0a is built for a wanted 9.0; nothing wants 10.0f, which is said aloud."""
+    wheel, said = hopper
+    assert "csrc/scale_blackwell.cu is left out" in said
+    told = manifest_in(wheel)
+    sources = {Path(one["path"]).name: one for one in told["sources"]}
+    assert sources["scale_hopper.cu"]["targets"] == ["sm_90a"]
+    assert sources["scale_blackwell.cu"]["targets"] == []
+    assert sources["scale_blackwell.cu"]["left_out"]
+    assert sources["route.cu"]["targets"] == ["sm_80", "sm_90"]
+    assert "-DWITH_HOPPER" in told["flags"]
+    assert "-DWITH_BLACKWELL" not in told["flags"]
+    assert_well(wheel)
+
+
+@pytest.mark.torch
+def test_where_no_source_of_its_own_is_wanted_none_is_built(
+    hopper: tuple[Path, str], tmp_path: Path
+) -> None:
+    """And the wheel of that build beside the other's manifest is found out."""
+    wheel, said = wheel_of("hopper", tmp_path / "hopper", "8.0")
+    for name in ("hopper", "blackwell"):
+        assert f"csrc/scale_{name}.cu is left out" in said
+    told = manifest_in(wheel)
+    assert not [flag for flag in told["flags"] if flag.startswith("-DWITH_")]
+    left_out = [one["path"] for one in told["sources"] if one["left_out"]]
+    assert sorted(left_out) == ["csrc/scale_blackwell.cu", "csrc/scale_hopper.cu"]
+    assert_well(wheel)
+    place = tmp_path / "mixed"
+    for source, ending in ((wheel, ".so"), (hopper[0], ".archbuild.json")):
+        with zipfile.ZipFile(source) as archive:
+            for name in archive.namelist():
+                if name.endswith(ending):
+                    archive.extract(name, place)
+    done = verify_alone(next(place.rglob("*.so")))
+    assert done.returncode == 1
+    assert "sm_90a" in done.stdout

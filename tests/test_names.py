@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archbuild.binary.names import normalize
+from archbuild.binary.names import normalize, widen
 
 
 @pytest.mark.parametrize(
@@ -95,3 +95,45 @@ def test_other_names_stay_as_they_are(name: str) -> None:
 @given(st.text(alphabet="_GLOBALN0123456789abcdef_INTERNAL__nv_static_", max_size=80))
 def test_normalizing_twice_changes_nothing_more(name: str) -> None:
     assert normalize(normalize(name)) == normalize(name)
+
+
+@pytest.mark.parametrize(
+    ("linux", "windows"),
+    [
+        ("_Z4fillPlm", "_Z4fillPxy"),
+        # Templates, literals of the type, substitutions, and names with these letters in them.
+        ("_Z5scaleIlLl16ELi2EEvPT_S1_", "_Z5scaleIxLx16ELi2EEvPT_S1_"),
+        ("_ZN3lml6mallocILmn4EjEEvRA16_lT0_", "_ZN3lml6mallocILyn4EjEEvRA16_xT0_"),
+        ("_Z3runIZ4callvEUlmE0_Evlb", "_Z3runIZ4callvEUlyE0_Evxb"),
+        # A static kernel of relocatable code: what stands before the name is no type.
+        (
+            "__nv_static_26__e31348ce_7_film_cu_launch__Z6hiddenPl",
+            "__nv_static_26__e31348ce_7_film_cu_launch__Z6hiddenPx",
+        ),
+    ],
+)
+def test_one_key_for_long_and_long_long(linux: str, windows: str) -> None:
+    assert linux != windows
+    assert widen(linux) == widen(windows)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("_Z4fillPl", "_Z4fillPi"),
+        ("_Z4fillPl", "_Z4fillPm"),
+        ("_Z4filmPf", "_Z4fixyPf"),
+        ("_Z4fillIlE", "_Z4filxIlE"),
+        ("_ZN2ml1xEl", "_ZN2yx1lEl"),
+        ("launch_l", "launch_x"),
+        ("_Z99999999999fillPl", "_Z99999999999fillPx"),
+    ],
+)
+def test_other_kernels_keep_keys_of_their_own(one: str, other: str) -> None:
+    assert widen(one) != widen(other)
+
+
+@given(st.text(alphabet="_ZNLESTlmxyA0123456789v", max_size=60))
+def test_a_key_is_as_long_as_its_name(name: str) -> None:
+    assert len(widen(name)) == len(name)
+    assert widen(widen(name)) == widen(name)

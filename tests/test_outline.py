@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archbuild.binary.outline import Form, read_outline, sniff
+from archbuild.binary.outline import Form, holds_fatbin, read_outline, sniff
 from archbuild.errors import BinaryError
 
 DATA = Path(__file__).parent / "data"
@@ -54,9 +54,29 @@ def test_objects_and_cubins_know_what_they_are() -> None:
     assert read_outline(DATA / "relocatable.cubin").parts[0].is_cubin
 
 
-def test_hip_is_seen() -> None:
-    assert read_outline(DATA / "hip.so").has_hip
-    assert not read_outline(DATA / "classic.so").has_hip
+@pytest.mark.parametrize(
+    ("name", "held"),
+    [
+        ("carrier.so", True),
+        ("rodata.so", True),
+        ("classic.so", False),
+        ("mixed.so", False),
+        ("units.a", False),
+        ("plain.so", False),
+    ],
+)
+def test_a_fatbin_among_the_other_data(name: str, held: bool) -> None:
+    places = [place for part in read_outline(DATA / name).parts for place in part.elsewhere]
+    assert places
+    assert holds_fatbin(DATA / name, places) is held
+
+
+def test_a_magic_alone_is_no_fatbin(tmp_path: Path) -> None:
+    magic, entry = b"\x50\xed\x55\xba\x01\0\x10\0", bytes(8) + b"\2\0\1\1"
+    for data, held in ((magic + bytes(40), False), (magic * 2 + magic + entry, True)):
+        (tmp_path / "x").write_bytes(data)
+        assert holds_fatbin(tmp_path / "x", [(0, len(data))]) is held
+        assert not holds_fatbin(tmp_path / "x", [(len(data) - 8, 8)])
 
 
 @pytest.mark.parametrize(

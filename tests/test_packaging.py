@@ -57,7 +57,9 @@ def test_the_wheel_holds_kernels_schemas_and_tables(wheel: Path) -> None:
     assert "archbuild/facts/pci_cc.tsv" in names
     modules = {str(p.relative_to(ROOT)) for p in (ROOT / "archbuild").rglob("*.py")}
     schemas = {str(p.relative_to(ROOT)) for p in (ROOT / "archbuild").rglob("*.json")}
-    assert {*modules, *schemas} <= set(names)
+    headers = {str(p.relative_to(ROOT)) for p in (ROOT / "archbuild").rglob("*.h")}
+    assert {*modules, *schemas, *headers} <= set(names)
+    assert "archbuild/lean/torch/extension.h" in headers
     assert not [name for name in names if name.startswith(("tests", "csrc", "examples"))]
     assert any(name.endswith("licenses/NOTICE") for name in names)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from archbuild.errors import ArchbuildError, ConfigError, UnreadableError
-from archbuild.model.config import Config, VerifyPolicy
+from archbuild.model.config import BuildOptions, Config, LeanHeaders, VerifyPolicy
+from archbuild.model.source import Source
 from archbuild.model.waiver import Waiver
 from archbuild.probe.project import read_config
 
@@ -62,6 +63,8 @@ def test_the_folder_is_this_one_by_default(tmp_path: Path, monkeypatch: pytest.M
 
 VERIFY = "[tool.archbuild.verify]\n"
 WAIVER = "[[tool.archbuild.waivers]]\n"
+BUILD = "[tool.archbuild.build]\n"
+SOURCE = "[[tool.archbuild.sources]]\n"
 
 
 def test_a_policy_and_waivers(tmp_path: Path) -> None:
@@ -89,6 +92,36 @@ def test_a_policy_and_waivers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (BUILD, BuildOptions()),
+        (f"{BUILD}lean-headers = false\n", BuildOptions()),
+        (f"{BUILD}lean-headers = true\n", BuildOptions(LeanHeaders.ON)),
+        (f"{BUILD}lean-headers = 'auto'\n", BuildOptions(LeanHeaders.AUTO)),
+        (
+            f"{BUILD}development = true\nlauncher = 'ccache'\njobs = 4\n",
+            BuildOptions(development=True, launcher="ccache", jobs=4),
+        ),
+    ],
+)
+def test_how_it_is_built(text: str, options: BuildOptions, tmp_path: Path) -> None:
+    _write(tmp_path, text)
+    assert read_config(tmp_path).build == options
+
+
+def test_sources_with_architectures_of_their_own(tmp_path: Path) -> None:
+    text = (
+        f"{SOURCE}path = 'hopper.cu'\narchs = '9.0a'\ndefine = 'WITH_HOPPER'\n"
+        f"{SOURCE}path = 'moe/*.cu'\narchs = ['8.0+', '10.0f']\nrequired = true\n"
+    )
+    _write(tmp_path, text)
+    assert read_config(tmp_path).sources == (
+        Source("hopper.cu", "9.0a", "WITH_HOPPER"),
+        Source("moe/*.cu", "8.0+;10.0f", required=True),
+    )
+
+
+@pytest.mark.parametrize(
     ("text", "error", "parts"),
     [
         ("[tool", ConfigError, ["is no TOML"]),
@@ -111,6 +144,24 @@ def test_a_policy_and_waivers(tmp_path: Path) -> None:
         (f"{WAIVER}reason = ' '\n", ConfigError, ["no glob has no reason"]),
         (f"{WAIVER}codes = 'V201'\nreason = 'x'\n", ConfigError, ["Did you mean code?"]),
         (f"{WAIVER}code = 201\nreason = 'x'\n", ConfigError, ["code of", "a string"]),
+        ("[tool.archbuild]\nbuild = 1\n", ConfigError, ["build] is no table"]),
+        (f"{BUILD}lean_headers = true\n", ConfigError, ["Did you mean lean-headers?"]),
+        (f"{BUILD}lean-headers = 'yes'\n", ConfigError, ["'yes'", 'or "auto"']),
+        (f"{BUILD}lean-headers = 1\n", ConfigError, ["lean-headers of", "is 1."]),
+        (f"{BUILD}development = 'no'\n", ConfigError, ["development of [tool.archbuild.build]"]),
+        (f"{BUILD}launcher = true\n", ConfigError, ["launcher of", "sccache"]),
+        (f"{BUILD}launcher = ''\n", ConfigError, ["launcher of", "a path"]),
+        (f"{BUILD}jobs = 0\n", ConfigError, ["jobs of", "is 0.", "whole number"]),
+        (f"{BUILD}jobs = true\n", ConfigError, ["jobs of", "whole number"]),
+        (f"{BUILD}jobs = 1.5\n", ConfigError, ["jobs of", "whole number"]),
+        ("[tool.archbuild]\nsources = ['a.cu']\n", ConfigError, ["sources is no list of tables"]),
+        ("[tool.archbuild.sources]\npath = 'a.cu'\n", ConfigError, ["no list of tables"]),
+        (SOURCE, ConfigError, ["has no path", 'path = "moe/*.cu"']),
+        (f"{SOURCE}path = ' '\n", ConfigError, ["has no path"]),
+        (f"{SOURCE}path = 'a.cu'\narch = '9.0a'\n", ConfigError, ["Did you mean archs?"]),
+        (f"{SOURCE}path = 'a.cu'\narchs = 9.0\n", ConfigError, ["for a.cu", "a list of strings"]),
+        (f"{SOURCE}path = 'a.cu'\ndefine = 'A=1'\n", ConfigError, ["define of", "'A=1'"]),
+        (f"{SOURCE}path = 'a.cu'\nrequired = 'yes'\n", ConfigError, ["required of [[tool"]),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(

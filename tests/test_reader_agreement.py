@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 from archbuild.binary.reader import iter_files, read
+from archbuild.binary.second import look_at
 from archbuild.model.image import DeviceFile
+from archbuild.rules.agreement import Answer, check_readers, compare_readers
+from archbuild.services.compare import compare as compare_builds
 from tests.fatbins import DATA
 from tests.witness import RefusedError, Seen, ask, compare
 
@@ -86,20 +89,39 @@ def test_both_readers_on_torch(name: str, cuobjdump: Path, capsys) -> None:
     compare(file, seen)
 
 
+def cusparse() -> Path:
+    spec = importlib.util.find_spec("nvidia")
+    places = spec.submodule_search_locations if spec is not None else None
+    found = [path for place in places or () for path in Path(place).rglob("libcusparse.so.12")]
+    if not found:
+        pytest.skip("no package with cuSPARSE 12 in this environment")
+    return found[0]
+
+
 @pytest.mark.torch
-def test_what_torch_2_14_1_holds() -> None:
-    version = importlib.metadata.version("torch").partition("+")[0]
-    if version != "2.14.1":
-        pytest.skip(f"these are the numbers of torch 2.14.1, and here is {version}")
-    (file,) = read(str(torch_library("libtorch_cuda.so")), kernels=True)
-    assert len(file.regions) == 475
-    assert len(file.images) == 2975
-    assert {image.kind.value for image in file.images} == {"sass"}
-    assert sum(len(image.kernels or ()) for image in file.images) == 144_640
-    assert sum(not any(i.kernels for i in region.images) for region in file.regions) == 42
-    (linalg,) = read(str(torch_library("libtorch_cuda_linalg.so")))
-    assert "sm_75" not in map(str, linalg.targets)
-    assert "sm_80" in map(str, linalg.targets)
+@pytest.mark.toolkit
+def test_a_library_with_fatbins_where_cuobjdump_does_not_look(
+    cuobjdump: Path, tmp_path: Path, capsys
+) -> None:
+    path = cusparse()
+    (file,) = read(str(path))
+    look = look_at(path, file.path, str(cuobjdump))
+    agreement = compare_readers([Answer(file, look.file, look.reason, look.blind)], "cuobjdump")
+    elsewhere = [region for region in file.regions if region.section != ".nv_fatbin"]
+    with capsys.disabled():
+        count = f"{len(file.images)} images, both {agreement.images}"
+        print(f"\n{path.name}: archbuild {count}, {len(elsewhere)} fatbins elsewhere", end="")
+    assert (agreement.findings, agreement.agreed, len(agreement.partly)) == ((), 1, 1)
+    assert look.passed_over
+    data = path.read_bytes()
+    # Each of those alone, as a .fatbin file, cuobjdump reads, and sees what archbuild sees.
+    for region in elsewhere:
+        start = region.offset or 0
+        size = 16 + int.from_bytes(data[start + 8 : start + 16], "little")
+        (tmp_path / "x.fatbin").write_bytes(data[start : start + size])
+        alone = look_at(tmp_path / "x.fatbin", file.path, str(cuobjdump)).file
+        assert alone is not None
+        assert list(check_readers(DeviceFile(file.path, (region,), "archbuild"), alone)) == []
 
 
 def wheels() -> list[tuple[str, str]]:
@@ -116,6 +138,47 @@ def wheel(requirement: str, platform: str) -> Path:
     found = sorted(Path(folder).glob(pattern))
     assert found, f"no {pattern} in {folder}"
     return found[0]
+
+
+def assert_names_alone_are_the_same(path: Path) -> None:
+    """Names taken over from siblings are those that each image's own symbols tell."""
+    quick = list(iter_files(str(path), kernels=True, notes=False))
+    full = list(iter_files(str(path), kernels=True))
+    assert [file.path for file in quick] == [file.path for file in full]
+    for ours, theirs in zip(quick, full, strict=True):
+        for one, other in zip(ours.images, theirs.images, strict=True):
+            assert one.kernels == other.kernels, f"{ours.path} at {one.offset}"
+            assert (one.variables, one.inner) == (other.variables, other.inner)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["libtorch_cuda.so", "libtorch_cuda_linalg.so"])
+def test_names_alone_are_those_of_the_full_reading(name: str) -> None:
+    assert_names_alone_are_the_same(torch_library(name))
+
+
+@pytest.mark.wheels
+@pytest.mark.parametrize(("requirement", "platform"), wheels())
+def test_names_alone_are_those_of_the_full_reading_of_a_wheel(
+    requirement: str, platform: str
+) -> None:
+    assert_names_alone_are_the_same(wheel(requirement, platform))
+
+
+@pytest.mark.torch
+def test_what_torch_2_14_1_holds() -> None:
+    version = importlib.metadata.version("torch").partition("+")[0]
+    if version != "2.14.1":
+        pytest.skip(f"these are the numbers of torch 2.14.1, and here is {version}")
+    (file,) = read(str(torch_library("libtorch_cuda.so")), kernels=True)
+    assert len(file.regions) == 475
+    assert len(file.images) == 2975
+    assert {image.kind.value for image in file.images} == {"sass"}
+    assert sum(len(image.kernels or ()) for image in file.images) == 144_640
+    assert sum(not any(i.kernels for i in region.images) for region in file.regions) == 42
+    (linalg,) = read(str(torch_library("libtorch_cuda_linalg.so")))
+    assert "sm_75" not in map(str, linalg.targets)
+    assert "sm_80" in map(str, linalg.targets)
 
 
 def files(path: Path) -> Iterator[DeviceFile]:
@@ -167,6 +230,19 @@ def test_a_wheel_for_windows_holds_what_the_one_for_linux_holds(requirement: str
     )
     assert windows == linux
     assert windows
+
+
+@pytest.mark.wheels
+@pytest.mark.parametrize("requirement", ["bitsandbytes==0.50.2", "ctranslate2==4.8.5"])
+def test_the_kernels_of_a_wheel_for_windows_are_those_of_the_one_for_linux(
+    requirement: str,
+) -> None:
+    linux, windows = (str(wheel(requirement, name)) for name in dict(wheels_by_name())[requirement])
+    for report in (compare_builds(linux, windows), compare_builds(windows, linux)):
+        differences = report.differences
+        assert differences.files
+        assert not any(file.has_changed for file in differences.files)
+        assert not any(device.better or device.worse for device in differences.coverage)
 
 
 def wheels_by_name() -> list[tuple[str, list[str]]]:

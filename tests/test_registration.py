@@ -14,6 +14,7 @@ from archbuild.binary.reader import iter_files
 from archbuild.binary.registration import unnamed_kernels
 from archbuild.binary.source import BytesSource
 from archbuild.model.image import Linkage
+from tests.fatbins import elf
 from tests.images import real, region, relocatable
 
 DATA = Path(__file__).parent / "data"
@@ -92,6 +93,21 @@ def test_real_libraries(name: str, unnamed_there: tuple[str, ...] | None, wantin
     assert file.unnamed == unnamed_there
     assert len(file.wanting) == wanting
     assert all(symbol.startswith("__cudaRegisterLinkedBinary_") for symbol in file.wanting)
+
+
+@pytest.mark.parametrize(
+    ("section", "expected"), [(".nv_fatbin", ("other",)), (".rodata.code", ()), (".ldata", ())]
+)
+def test_a_fatbin_that_is_the_programs_own_data_is_not_registered(
+    section: str, expected: tuple[str, ...], tmp_path: Path
+) -> None:
+    own = (DATA / "classic.fatbin").read_bytes()
+    other = own.replace(b"scale", b"other")
+    sections = [(".rodata", b"scale\0"), (".nv_fatbin", own), (section, other)]
+    (tmp_path / "x.so").write_bytes(elf(sections))
+    (file,) = iter_files(str(tmp_path / "x.so"), kernels=True, names=True)
+    assert {name for image in file.images for name in image.kernels or ()} == {"scale", "other"}
+    assert file.unnamed == expected
 
 
 def test_without_kernels_names_are_not_looked_for() -> None:

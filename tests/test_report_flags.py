@@ -18,6 +18,7 @@ from archbuild.report.flags import (
     cmake_list,
     flags_document,
     link_words,
+    new_to_cmake,
     nvcc_words,
     render_flags,
     render_reasons,
@@ -96,6 +97,14 @@ def test_every_item_for_cmake_says_real_or_virtual(selection: Selection) -> None
 def test_torchs_list_read_again_is_the_same(selection: Selection) -> None:
     again = targets_of(parse_arch_list(torch_list(selection)))
     assert set(again) == {t for t in selection.targets if t.is_real or t.is_virtual}
+
+
+@pytest.mark.parametrize(
+    ("archs", "expected"),
+    [("9.0a;10.0a;12.0+PTX", ()), ("9.0a;10.0f;12.0f", ("100f-real", "120f-real"))],
+)
+def test_what_older_cmakes_refuse(archs: str, expected: tuple[str, ...]) -> None:
+    assert new_to_cmake(choose(machine("13.0"), archs)) == expected
 
 
 def test_what_a_variable_adds_is_in_the_lists_and_not_in_the_words() -> None:

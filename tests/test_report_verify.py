@@ -99,7 +99,7 @@ def test_devices_with_kernels_and_the_three_floors() -> None:
         "b.so  none  native  none",
     ]
     assert "device  native  JIT  none  ?  SASS from  PTX from   GPU from   errors" in lines
-    assert "9.0     3       0    0     0  580.0      -          520.61.05" in text
+    assert "9.0     3       0    0     0  580.0      580.65.06  520.61.05" in text
     assert "12.0    0       2    1     0  -          580.65.06  570.26" in text
     assert "held against devices 8.0, 9.0, 12.0" in text.replace("\n  ", " ")
 
@@ -233,6 +233,10 @@ def test_what_cuobjdump_cannot_read_is_told() -> None:
     assert "they agree on 0 images in 0 files; 1 file it can't read" in " ".join(
         render_verify(outcome, 80).split()
     )
+    part = SecondReader("cuobjdump 13.5", 1, 3, partly=("It looks only into one section.",))
+    assert "they agree on 3 images in 1 file; 1 file it reads in part" in " ".join(
+        render_verify(replace(outcome, second=part), 80).split()
+    )
 
 
 @pytest.mark.parametrize("name", ["[red]x[/red].so", "[link=a]b.so", "{0}%s.so", "a\\[b].so"])
@@ -254,8 +258,18 @@ def test_markdown() -> None:
     outcome = report((sass("86"),), seen("a|b`_C_.so", sass("90")), devices=("8.6",))
     lines = verify_markdown(outcome).splitlines()
     assert lines[0].startswith("### verify failed: x.whl: 1 file with device code")
-    assert "| device | native | JIT | none | unknown | errors |" in lines
-    assert "| 8.6 | 0 | 0 | 1 | 0 | 98, 209 |" in lines
+    heads = "device | native | JIT | none | unknown | SASS from | PTX from | GPU from | errors"
+    assert f"| {heads} |" in lines
+    assert "| 8.6 | 0 | 0 | 1 | 0 | - | - | 455.23 | 98, 209 |" in lines
+    both = file(region(real("80", "k", "12.0"), virtual("80", "k", isa=(8, 8))), path="b.so")
+    told = report((), both, devices=("8.6",))
+    row = "| 8.6 | 1 | 0 | 0 | 0 | 525.60.13 | 575.51.03 | 455.23 |  |"
+    assert row in verify_markdown(told).splitlines()
+    assert json.loads(verify_json(told))["devices"][0]["min_driver"] == {
+        "sass": "525.60.13",
+        "ptx": "575.51.03",
+        "device": "455.23",
+    }
     assert "| `a\\|b'_C_.so` | **no** |" in lines
     assert "- **error V201** (target missing)" in lines
     assert any("a\\|b\\`\\_C\\_.so has no sm\\_86." in line for line in lines)

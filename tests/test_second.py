@@ -49,6 +49,15 @@ def test_a_blind_spot_and_damage_are_told_apart(tool: str, tmp_path: Path) -> No
     assert "cut.so" in damaged.reason
 
 
+def test_what_cuobjdump_leaves_out_is_told(tool: str) -> None:
+    look = look_at(DATA / "carrier.so", "carrier.so", tool)
+    assert look.file is not None
+    assert len(look.file.images) == 3
+    assert look.passed_over.startswith("carrier.so holds a fatbin outside .nv_fatbin")
+    for name in ("mixed.so", "units.a", "classic.fatbin", "specific.cubin", "plain.so"):
+        assert look_at(DATA / name, name, tool).passed_over == ""
+
+
 def test_relocatable_images_and_kernels(tool: str) -> None:
     look = look_at(DATA / "rdc.so", "rdc.so", tool, kernels=True)
     assert look.file is not None

@@ -29,7 +29,6 @@ from archbuild.model.machine import Gpu, Toolkit
 from archbuild.model.version import CudaVersion
 from archbuild.report.smoke import render_smoke, smoke_json
 from archbuild.report.text import cells
-from archbuild.rules.nvcc_failure import explain_nvcc
 from archbuild.rules.smoke_numbers import (
     Numbers,
     compute_numbers,
@@ -179,46 +178,6 @@ def test_answers(text: str, state: State, detail: str) -> None:
     run = judge_answer(H100, text, gencodes(sass("90")), EXPECTED)
     assert run.state is state
     assert run.detail.startswith(detail)
-
-
-# --- nvcc's failures ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (
-            "gcc: No such file or directory\n"
-            "nvcc fatal   : Failed to preprocess host compiler properties.\n",
-            "no host compiler",
-        ),
-        ("sh: 1: gcc: not found\nnvcc fatal : Failed to preprocess host", "no host compiler"),
-        (
-            "gcc: fatal error: cannot execute 'cc1plus': execvp: No such file or directory",
-            "no host compiler",
-        ),
-        (
-            "<built-in>: fatal error: when writing output to : No space left on device\n"
-            "nvcc fatal   : Failed to preprocess host compiler properties.\n",
-            "no room left",
-        ),
-        ("nvcc fatal   : Failed to preprocess host compiler properties.", "cannot use its host"),
-        ("nvcc fatal   : Cannot find compiler 'cl.exe' in PATH", "finds no cl.exe"),
-        ("#error -- unsupported GNU version! gcc versions later than 15", "too new for this nvcc"),
-        ("nvcc fatal   : Unsupported gpu architecture 'compute_52'", "cannot build compute_52"),
-        ("/usr/bin/ld: cannot find -lcudart_static: No such file", "does not find cudart_static"),
-        ("nvcc error   : 'cicc' died due to signal 9 (Kill signal)", "not enough memory"),
-    ],
-)
-def test_causes_are_recognised(text: str, reason: str) -> None:
-    known = explain_nvcc(text)
-    assert known is not None
-    assert reason in known.reason
-    assert known.advice
-
-
-def test_a_cause_that_nobody_knows() -> None:
-    assert explain_nvcc("smoke.cu(3): error: expected a ;") is None
 
 
 # --- the source ---------------------------------------------------------------------------
@@ -464,6 +423,17 @@ def test_no_host_compiler(
     monkeypatch.setenv("PATH", str(tmp_path))
     report = smoke(real[0], gencodes(sass("86")), cuobjdump=real[1], gpus=())
     assert "no host compiler" in report.reason
+
+
+@pytest.mark.toolkit
+@needs_sh
+def test_a_host_compiler_that_the_caller_names(real: tuple[Toolkit, str], tmp_path: Path) -> None:
+    called = tmp_path / "called"
+    compiler = fake(tmp_path, f'touch "{called}"; exec g++ "$@"')
+    words = ("-ccbin", compiler)
+    report = smoke(real[0], gencodes(sass("86")), cuobjdump=real[1], gpus=(), words=words)
+    assert report.ok, report.reason
+    assert called.exists()
 
 
 @pytest.mark.toolkit

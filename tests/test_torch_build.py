@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from archbuild.model.arch import Arch
 from archbuild.model.machine import TorchBuild
 from archbuild.model.version import CudaVersion
-from archbuild.probe.torch_build import find_torch, query_torch_archs, read_torch
+from archbuild.probe.torch_build import (
+    find_torch,
+    query_torch_archs,
+    read_cxx11_abi,
+    read_torch,
+)
 
 TYPED = """\
 from typing import Optional
@@ -153,3 +158,21 @@ def test_the_real_torch_says_of_itself_what_its_text_says() -> None:
     archs = query_torch_archs(torch, timeout=300)
     assert archs
     assert list(archs) == sorted(archs)
+
+
+@pytest.mark.parametrize(
+    ("text", "abi"),
+    [
+        ('  set(TORCH_CXX_FLAGS "-D_GLIBCXX_USE_CXX11_ABI=1")\n', True),
+        ('  set(TORCH_CXX_FLAGS "-D_GLIBCXX_USE_CXX11_ABI=0")\n', False),
+        ("set(OTHER 1)\n", None),
+        (None, None),
+    ],
+)
+def test_the_abi_that_its_cmake_file_states(
+    text: str | None, abi: bool | None, tmp_path: Path
+) -> None:
+    if text is not None:
+        (tmp_path / "share" / "cmake" / "Torch").mkdir(parents=True)
+        (tmp_path / "share" / "cmake" / "Torch" / "TorchConfig.cmake").write_text(text)
+    assert read_cxx11_abi(TorchBuild("2.6.0", str(tmp_path), CudaVersion(12, 4))) is abi

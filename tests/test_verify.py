@@ -387,6 +387,23 @@ def test_what_cuobjdump_cannot_read_is_no_disagreement(cuobjdump: Path, name: st
 
 
 @pytest.mark.toolkit
+def test_what_cuobjdump_reads_in_part_is_neither_disagreement_nor_agreement(
+    cuobjdump: Path,
+) -> None:
+    both = look(DATA / "carrier.so", CLASSIC, reader="both")
+    assert (both.exit_code, both.second.agreed, both.second.images) == (0, 1, 3)
+    assert both.second.partly[0].endswith("3 of its 6 images lie elsewhere (.rodata).")
+    alone = look(DATA / "carrier.so", CLASSIC, reader="cuobjdump")
+    assert (alone.exit_code, unread(alone)) == (
+        3,
+        [
+            f"{DATA / 'carrier.so'} holds a fatbin outside .nv_fatbin and __nv_relfatbin,"
+            " the only sections that cuobjdump reads."
+        ],
+    )
+
+
+@pytest.mark.toolkit
 def test_cuobjdump_alone(cuobjdump: Path) -> None:
     report = look(WHEEL, reader="cuobjdump")
     assert (report.ok, report.second) == (True, None)

@@ -175,6 +175,11 @@ def make_blind(maker: Maker) -> None:
     text = f"__attribute__((aligned(8))) const unsigned char blob[] = {{{blob}}};\n"
     (maker.work / "rodata.c").write_text(text)
     maker.host_link("rodata.so", "-fPIC", "rodata.c")
+    # A library beside whose own code lies a fatbin as data, for nvJitLink or the driver.
+    blob = ", ".join(map(str, (maker.work / "rdc.fatbin").read_bytes()))
+    text = f"__attribute__((aligned(8))) const unsigned char blob[] = {{{blob}}};\n"
+    (maker.work / "carried.c").write_text(text)
+    maker.host_link("carrier.so", "-fPIC", "carried.c", "classic.o")
     section = '__attribute__((section(".hip_fatbin"))) const char bundle[16] = "x";\n'
     (maker.work / "hip.c").write_text(section)
     maker.host_link("hip.so", "-fPIC", "hip.c")
@@ -222,6 +227,7 @@ SILENT = (
     "unregistered.so",
     "plain.so",
     "rodata.so",
+    "carrier.so",
     "hip.so",
     "specific.cubin",
     "family.cubin",
