@@ -291,7 +291,10 @@ def test_ctrl_c_ends_the_children_and_leaves_nothing_half_done(tmp_path: Path) -
     edge = Edge(Step.DEVICE, ("out",), (), (python(code),), "k.cu")
     file = write_ninja([edge], tmp_path / "b", tmp_path, ONE)
     script = (
-        "import os, sys; from pathlib import Path; from archbuild.build.ninja import run_ninja\n"
+        "import os, signal, sys; from pathlib import Path\n"
+        "from archbuild.build.ninja import run_ninja\n"
+        # A shell that runs tests in the background has the signal ignored, and so would we.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"run_ninja(Path({str(file)!r}), Path({str(tmp_path)!r}), jobs=1, environ=os.environ,"
         " on_progress=lambda *_: None)"
     )
