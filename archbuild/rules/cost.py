@@ -22,7 +22,7 @@ _MOST_FOR_TEXT = 10**9
 # 44, 12 and 212 MB.
 _SMALL = {
     Step.ASSEMBLE: Cost(0.1, 100 * 10**6),
-    Step.ORDER: Cost(0.0, 10**6),
+    Step.ORDER: Cost(0.01, 10**6),
     Step.FATBIN: Cost(0.05, 20 * 10**6),
     Step.DEVICE_LINK: Cost(1.0, 300 * 10**6),
     Step.PREPROCESS: Cost(1.0, 250 * 10**6),
