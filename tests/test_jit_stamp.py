@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from archbuild.build.jit_stamp import Wanted, is_ready, note_ready, write_whole
+from archbuild.build.jit_stamp import Wanted, is_ready, note_ready
 
 WANTED = Wanted("key", {"a.cu": "digest"})
 
@@ -51,13 +51,6 @@ def test_other_flags_or_sources_make_another(library: Path, other: Wanted) -> No
 def test_whatever_is_not_as_it_was_is_built_again(library: Path, harm) -> None:
     harm(library)
     assert not is_ready(library, WANTED)
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    write_whole(tmp_path / "x", b"1")
-    with pytest.raises(FileNotFoundError):
-        write_whole(tmp_path / "gone" / "x", b"1")
-    assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
 def test_a_header_that_changed_during_the_build_leaves_it_open(library: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Container, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 from archbuild.build.includes import Scan, scan_source
 from archbuild.build.passes import CostOf
 from archbuild.model.build import Cost, Edge, EdgeRun, Step
+from archbuild.probe.writing import write_whole
 from archbuild.rules.cost import estimate, learn, refine
 
 _BOOK = "costs.json"
@@ -72,12 +73,8 @@ def learn_from(
         before = {_name(edge): edge.cost for edge in edges} | before
     costs = learn(named, before, cached=cached)
     text = json.dumps({name: [cost.seconds, cost.memory] for name, cost in costs.items()})
-    made = folder / f"{_BOOK}.{os.getpid()}"
-    try:
-        made.write_text(text, encoding="utf-8")
-        made.replace(folder / _BOOK)
-    except OSError:
-        return
+    with suppress(OSError):
+        write_whole(folder / _BOOK, text.encode())
 
 
 def _name(edge: Edge) -> str:

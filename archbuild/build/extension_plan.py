@@ -72,7 +72,7 @@ def plan_extension(
         UnsupportedTargetError: If nvcc can't build what they ask for, or a
             device link could make none of it.
     """
-    args = _by_language(compile_args)
+    args = by_language(compile_args)
     own = parse_nvcc_flags(args["nvcc"], f"the nvcc flags of {name}")
     selection, notes = wanted, []
     if own.names_archs:
@@ -100,7 +100,7 @@ def plan_extension(
     )
 
 
-def _by_language(compile_args: CompileArgs) -> dict[str, tuple[str, ...]]:
+def by_language(compile_args: CompileArgs) -> dict[str, tuple[str, ...]]:
     """One tuple for each language; a plain list goes to both compilers, as torch does it."""
     if isinstance(compile_args, Mapping):
         found = {language: tuple(flags) for language, flags in compile_args.items()}

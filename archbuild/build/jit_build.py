@@ -23,13 +23,13 @@ from archbuild.build.jit_stamp import (
     is_ready,
     note_ready,
     read_dependencies,
-    write_whole,
 )
 from archbuild.build.link_edge import LinkWords, linked_files, with_link
 from archbuild.build.ninja import BUILD_FILE
 from archbuild.build.plan import BuildRequest, object_path
 from archbuild.errors import BuildError, UsageError
 from archbuild.model.build import BuildPlan, BuildRun
+from archbuild.probe.writing import write_whole
 
 #: Called with the objects by their sources and with the library: refuses what is not good.
 Check = Callable[[Mapping[str, Path], Path], None]

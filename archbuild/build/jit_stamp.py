@@ -13,6 +13,7 @@ from typing import Any
 
 from archbuild.build.ninja import find_ninja
 from archbuild.errors import BuildError
+from archbuild.probe.writing import write_whole
 
 _SUFFIX = ".ready.json"
 
@@ -90,20 +91,6 @@ def _stamp(file: str) -> list[int]:
     except OSError:
         return []
     return [found.st_size, found.st_mtime_ns]
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file in one step: whoever reads it finds all of it, or what was there before.
-
-    Raises:
-        OSError: If it cannot be written.
-    """
-    made = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        made.write_bytes(data)
-        made.replace(path)
-    finally:
-        made.unlink(missing_ok=True)
 
 
 def read_dependencies(build_file: Path, root: Path) -> set[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from archbuild.probe.writing import write_whole
 from archbuild.rules.lean_failure import explain_lean_failure, needs_full
 
 __all__ = [
@@ -106,15 +106,9 @@ def write_lean_memory(folder: Path, memory: LeanMemory) -> None:
         memory: What to keep.
     """
     document = {"schema": _SCHEMA, "sources": dict(sorted(memory.sources.items()))}
-    # Beside it first: a reader meets the old file or the new one, never half of one.
-    place = folder / f"{_FILE}.{os.getpid()}"
-    try:
+    with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        place.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        place.replace(folder / _FILE)
-    except OSError:
-        with suppress(OSError):
-            place.unlink()
+        write_whole(folder / _FILE, (json.dumps(document, indent=1) + "\n").encode())
 
 
 def _digest(source: str, torch: str) -> str | None:

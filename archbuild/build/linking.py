@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from archbuild.probe.writing import write_whole
 
 _STAMP = "linked.json"
 
@@ -58,12 +60,8 @@ def is_linked(folder: Path, key: str, library: Path) -> bool:
 def note_linked(folder: Path, key: str, library: Path) -> None:
     """Note that this link made the library that stands there, and that it was found good."""
     text = json.dumps([key, str(library), *_stamp(str(library))])
-    made = folder / f"{_STAMP}.{os.getpid()}"
-    try:
-        made.write_text(text, encoding="utf-8")
-        made.replace(folder / _STAMP)
-    except OSError:  # it is linked and checked again next time
-        made.unlink(missing_ok=True)
+    with suppress(OSError):  # it is linked and checked again next time
+        write_whole(folder / _STAMP, text.encode())
 
 
 def _stamp(path: str) -> list[int]:

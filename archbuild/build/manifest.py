@@ -14,6 +14,7 @@ from archbuild.model.image import DeviceFile
 from archbuild.model.manifest import ImageDigest, Manifest, SourceManifest, manifest_name
 from archbuild.model.manifest_record import render_manifest
 from archbuild.model.source import Source
+from archbuild.probe.writing import write_whole
 from archbuild.rules.sources import ServedSource
 
 # Options that name places; their value may be a word of its own.
@@ -151,13 +152,8 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     Raises:
         UnreadableError: If it can't be written.
     """
-    half = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        try:
-            half.write_text(render_manifest(manifest), encoding="ascii", newline="\n")
-            half.replace(path)
-        finally:
-            half.unlink(missing_ok=True)
+        write_whole(path, render_manifest(manifest).encode("ascii"))
     except OSError as error:
         raise UnreadableError(
             f"{path} cannot be written: {error.strerror}.", "Make room, or the folder writable."

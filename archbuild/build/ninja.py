@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from archbuild.build import run_pass
 from archbuild.errors import BuildError
 from archbuild.model.build import Edge, Step
+from archbuild.probe.writing import write_whole
 from archbuild.rules.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -114,9 +115,7 @@ def _put(path: Path, text: str) -> None:
             return
     except FileNotFoundError:
         pass
-    made = path.with_name(f"{path.name}.{os.getpid()}")
-    made.write_bytes(data)
-    made.replace(path)
+    write_whole(path, data)
 
 
 def _write_rules(writer: Writer, runner: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from archbuild.build.costs import by_headers
 from archbuild.build.engine import Running, build, plan
-from archbuild.build.extension_plan import is_cuda_source
+from archbuild.build.extension_plan import by_language, is_cuda_source
 from archbuild.build.flavour import Flavour
 from archbuild.build.launcher import read_counts
 from archbuild.build.lean import (
@@ -112,7 +112,7 @@ class Compiling:
             (*(macros or ()), *self._compiler.macros),
             self._folders(include_dirs or ()),
             bool(debug),
-            _by_language(extra_postargs),
+            by_language(extra_postargs or ()),
             words,
             tuple(path for path in depends or () if (self._setting.root / path).exists()),
         )
@@ -269,9 +269,3 @@ def _through(stable: StablePaths, unit: CudaUnit | HostUnit) -> CudaUnit | HostU
     if isinstance(unit, CudaUnit):
         return replace(unit, flags=stable.through(unit.flags))
     return replace(unit, command=stable.through(unit.command), after=stable.through(unit.after))
-
-
-def _by_language(args: Any) -> dict[str, tuple[str, ...]]:
-    if isinstance(args, dict):
-        return {language: tuple(flags) for language, flags in args.items()}
-    return {"cxx": tuple(args or ()), "nvcc": tuple(args or ())}

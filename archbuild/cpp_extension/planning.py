@@ -139,8 +139,7 @@ def parse_lean(asked: object, where: str) -> LeanHeaders:
     Raises:
         UsageError: If it is none of them.
     """
-    if isinstance(asked, bool):
-        return LeanHeaders.ON if asked else LeanHeaders.OFF
-    if asked == "auto":
-        return LeanHeaders.AUTO
+    lean = LeanHeaders.of(asked)
+    if lean is not None:
+        return lean
     raise UsageError(f"{where} is {asked!r:.40}.", 'Write True, False or "auto".')

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from archbuild.build.engine import Running
 from archbuild.probe.resources import query_resources
+from archbuild.report.build import progress_line
 from archbuild.rules.nvcc_flags import parse_nvcc_flags
 from archbuild.rules.schedule import parse_limit
 
@@ -44,7 +45,7 @@ def make_running(
 
 def say_progress(done: int, total: int, label: str) -> None:
     """Log that an edge has ended."""
-    _log.info("[%d/%d] %s", done, total, label)
+    _log.info("%s", progress_line(done, total, label))
 
 
 def say(sentence: str) -> None:

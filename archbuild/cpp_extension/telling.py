@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,6 +14,7 @@ from archbuild.build.includes import find_includes
 from archbuild.errors import BuildError
 from archbuild.model.arch import Arch
 from archbuild.model.build import BuildPlan, BuildRun
+from archbuild.probe.writing import write_whole
 from archbuild.report.build import render_failures, render_summary, render_warnings
 from archbuild.report.build_profile import compile_commands_json, profile_json, trace_json
 from archbuild.rules.build_failure import explain_failure
@@ -89,10 +91,6 @@ def _width() -> int:
 
 def _write(path: Path, text: str) -> None:
     """Write a file that nobody misses if it can't be written."""
-    made = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        made.write_text(text, encoding="utf-8", errors="surrogateescape")
-        made.replace(path)
-    except OSError:
-        return
+        write_whole(path, text.encode(errors="surrogateescape"))

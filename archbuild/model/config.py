@@ -39,6 +39,13 @@ class LeanHeaders(Enum):
     ON = "on"
     AUTO = "auto"
 
+    @classmethod
+    def of(cls, value: object) -> LeanHeaders | None:
+        """What people write: true, false or ``"auto"``; None for anything else."""
+        if isinstance(value, bool):
+            return cls.ON if value else cls.OFF
+        return cls.AUTO if value == cls.AUTO.value else None
+
 
 @dataclass(frozen=True)
 class BuildOptions:

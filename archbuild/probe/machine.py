@@ -16,6 +16,7 @@ from archbuild.probe.cuobjdump import find_cuobjdump
 from archbuild.probe.places import this_processor
 from archbuild.probe.toolkits import find_toolkits
 from archbuild.probe.torch_build import find_torch
+from archbuild.probe.writing import write_whole
 
 TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
 
@@ -170,9 +171,4 @@ def _write(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(data)  # A pipe or a terminal, which nothing can take the place of.
         return
-    half = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        half.write_bytes(data)
-        half.replace(path)
-    finally:
-        half.unlink(missing_ok=True)
+    write_whole(path, data)

@@ -170,10 +170,9 @@ def _build(table: object, path: Path) -> BuildOptions:
 
 
 def _lean_headers(value: object, path: Path) -> LeanHeaders:
-    if isinstance(value, bool):
-        return LeanHeaders.ON if value else LeanHeaders.OFF
-    if value == LeanHeaders.AUTO.value:
-        return LeanHeaders.AUTO
+    lean = LeanHeaders.of(value)
+    if lean is not None:
+        return lean
     raise ConfigError(
         f"{path}: lean-headers of {_BUILD} is {value!r:.60}.", 'Write true, false or "auto".'
     )
