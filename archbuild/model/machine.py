@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from archbuild.model.arch import Arch, ComputeCapability
 from archbuild.model.version import CudaVersion, DriverRelease
 
+TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
+if TYPE_CHECKING:  # most commands ask for neither, and every one would wait for them
+    from archbuild.model.installed import Installed
+    from archbuild.model.surroundings import Surroundings
+
 
 @dataclass(frozen=True)
 class Absence:
@@ -35,7 +40,10 @@ class Gpu:
         pci: The PCI address, ``00000000:01:00.0``.
         memory: Bytes.
         mig: Whether MIG is on (for a GPU), or whether this is a slice.
-        seen_by: The sources that named it: nvml, cuda, nvidia-smi.
+        seen_by: The sources that named it: nvml, cuda, nvidia-smi, pci.
+        vgpu: Whether it is a share of a GPU that a hypervisor hands out.
+        integrated: Whether it shares the processor's memory, as on a Jetson; None: unknown.
+        errors: What could not be read of it, and why.
     """
 
     uuid: str
@@ -48,6 +56,9 @@ class Gpu:
     memory: int | None = None
     mig: bool = False
     seen_by: tuple[str, ...] = ()
+    vgpu: bool = False
+    integrated: bool | None = None
+    errors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,6 +137,9 @@ class Machine:
         variables: The environment variables that decide something, name and
             value, those that are set.
         absences: What was looked for in vain, with the reason.
+        surroundings: Bus, driver files, system, container; None: not asked.
+        installed: Packages and libraries with device code, trials; None: not asked.
+        taken: The day of the record, ``2026-12-01``; None: not recorded.
     """
 
     system: str
@@ -138,6 +152,9 @@ class Machine:
     cuobjdump: str | None = None
     variables: tuple[tuple[str, str], ...] = ()
     absences: tuple[Absence, ...] = ()
+    surroundings: Surroundings | None = None
+    installed: Installed | None = None
+    taken: str | None = None
 
     @property
     def toolkit(self) -> Toolkit | None:
@@ -174,4 +191,12 @@ VARIABLES = (
     "NVCC_THREADS",
     "CONDA_PREFIX",
     "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "VIRTUAL_ENV",
+    "NVIDIA_DRIVER_CAPABILITIES",
+    "NVIDIA_DISABLE_REQUIRE",
+    "CUDA_MODULE_LOADING",
+    "CUDA_FORCE_PTX_JIT",
+    "CUDA_DISABLE_PTX_JIT",
+    "PYTORCH_NVML_BASED_CUDA_CHECK",
 )

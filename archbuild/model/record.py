@@ -10,13 +10,18 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from archbuild.errors import RecordError
 from archbuild.model.arch import Arch, ComputeCapability
+from archbuild.model.installed import Installed
 from archbuild.model.machine import Machine
+from archbuild.model.surroundings import Surroundings
 from archbuild.model.version import CudaVersion, DriverRelease
 
 MACHINE_SCHEMA = "archbuild.machine/1"
 
 # These have one well-known spelling, which reads better in JSON than their parts.
 _SPELLED = (Arch, ComputeCapability, CudaVersion, DriverRelease)
+
+# Types that modules of the model name without importing them.
+_LATE = {"Installed": Installed, "Surroundings": Surroundings}
 
 
 def encode(value: object) -> Any:
@@ -89,7 +94,7 @@ def _decode_spelled(kind: Any, data: Any, place: str) -> Any:
 def _decode_dataclass(kind: Any, data: Any, place: str) -> Any:
     if not isinstance(data, dict):
         raise RecordError(f"{place} should be an object, not {data!r:.60}.")
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, localns=_LATE)
     values: dict[str, Any] = {}
     for field in fields(kind):
         if field.name in data:

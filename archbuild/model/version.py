@@ -35,6 +35,11 @@ class CudaVersion:
         """The version which CUDA and NVML write as one number: 12040 is 12.4."""
         return cls(number // 1000, number % 1000 // 10)
 
+    @property
+    def encoded(self) -> int:
+        """As CUDA and NVML write it: 12.4 is 12040."""
+        return self.major * 1000 + self.minor * 10
+
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}"
 
