@@ -83,6 +83,44 @@ def test_errors_of_cuda_have_a_cure(code: int, cure: str) -> None:
     assert not answer.complete
     assert answer.reason.startswith(f"cuInit of /lib/libcuda.so.1 gives error {code}: ")
     assert cure in answer.reason
+    said = "cuInit of /lib/libcuda.so.1 fails"
+    assert (answer.code, answer.said, answer.timed_out, answer.crashed) == (
+        code,
+        said,
+        False,
+        False,
+    )
+
+
+def test_a_library_that_fails_after_cuinit_is_no_missing_driver() -> None:
+    failed = {"code": None, "text": "cuDeviceGetCount failed", "detail": "/lib/libcuda.so.1"}
+    answer = read_cuda(run({"failed": failed}))
+    assert (answer.reason, answer.code) == ("cuDeviceGetCount failed", None)
+    missing = read_cuda(run({"failed": {"code": None, "text": "no such file", "detail": ""}}))
+    assert (missing.said, missing.code) == ("no such file", None)
+    assert "install one" in missing.reason
+
+
+def test_what_put_an_end_to_an_answer() -> None:
+    crashed = read_nvml(run({"device": DEVICE}, returncode=-11))
+    assert (crashed.crashed, crashed.timed_out, crashed.code) == (True, False, None)
+    hung = read_nvml(run(failure=Failure.TIMED_OUT))
+    assert (hung.crashed, hung.timed_out, hung.said) == (
+        False,
+        True,
+        "did not answer in time",
+    )
+    chatty = read_nvml(run(failure=Failure.TOO_MUCH))
+    assert (chatty.crashed, chatty.timed_out) == (False, False)
+    # What crashes on its way out has answered.
+    late = read_nvml(run({"device": DEVICE}, {"end": True}, returncode=-11))
+    assert (late.complete, late.crashed, late.reason) == (True, False, "")
+
+
+@pytest.mark.parametrize("value", [1, "yes", None, [True], 0.0])
+def test_only_true_is_true(value: object) -> None:
+    (gpu,) = read_cuda(run({"device": DEVICE | {"vgpu": value, "integrated": value}})).gpus
+    assert (gpu.vgpu, gpu.integrated) == (False, None)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +130,7 @@ def test_errors_of_cuda_have_a_cure(code: int, cure: str) -> None:
 def test_errors_of_nvml_have_a_cure(code: int, cure: str) -> None:
     answer = read_nvml(run({"failed": {"code": code, "text": "Oh", "detail": ""}}))
     assert answer.reason.startswith(f"error {code}, Oh: ")
+    assert (answer.code, answer.said) == (code, "Oh")
     assert cure in answer.reason
 
 
@@ -125,6 +164,7 @@ def test_errors_of_one_gpu_are_kept_with_their_cure() -> None:
         "memory: GPU is lost (a GPU has fallen off the bus: restart the machine)",
         "name: odd",
     )
+    assert answer.gpus[0].code == 15
 
 
 values = st.recursive(
@@ -187,6 +227,10 @@ def test_why_nvidia_smi_names_nothing(outcome: Outcome, reason: str) -> None:
     assert answer.gpus == ()
     assert answer.reason.startswith(reason)
     assert not answer.complete
+    assert answer.said
+    assert answer.said in answer.reason
+    assert answer.code == (18 if outcome.returncode == 18 else None)
+    assert answer.timed_out == (outcome.failure is Failure.TIMED_OUT)
 
 
 def test_an_old_nvidia_smi_is_recognised() -> None:

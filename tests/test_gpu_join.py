@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from archbuild.model.arch import ComputeCapability
+from archbuild.model.surroundings import SourceAnswer
 from archbuild.model.version import CudaVersion, DriverRelease
 from archbuild.probe.gpu_answer import CUDA, NVML, SMI, Answer, RawGpu
 from archbuild.probe.gpu_join import GpuView, join_answers
@@ -31,7 +32,39 @@ def answer(source: str, *gpus: RawGpu, **more: object) -> Answer:
 
 
 def test_nothing_from_anyone_is_nothing() -> None:
-    assert join() == GpuView()
+    view = join()
+    assert view == GpuView(sources=view.sources)
+    assert [(a.source, a.ok) for a in view.sources] == [
+        ("nvml", False),
+        ("cuda driver", False),
+        ("nvidia-smi", False),
+    ]
+
+
+def test_how_each_source_fared() -> None:
+    lost = RawGpu(index=1, errors=("anything: GPU is lost",), code=15)
+    nvml = answer(NVML, raw(1, 0), lost)
+    cuda = answer(CUDA, code=100, said="cuInit gives error 100", reason="cuInit ...: hidden")
+    smi = answer(SMI, complete=False, reason="it hung", said="it hung", timed_out=True)
+    assert join(nvml, cuda, smi).sources == (
+        SourceAnswer("nvml", False, 15, "GPU 1: GPU is lost"),
+        SourceAnswer("cuda driver", False, 100, "cuInit gives error 100"),
+        SourceAnswer("nvidia-smi", False, None, "it hung", timed_out=True),
+    )
+
+
+def test_one_value_that_cannot_be_read_is_no_failure_of_the_source() -> None:
+    odd = raw(1, 0, errors=("memory: Unknown Error",), code=999)
+    view = join(answer(NVML, odd))
+    assert view.sources[0] == SourceAnswer("nvml", ok=True)
+    assert view.gpus[0].errors == ("nvml: memory: Unknown Error",)
+
+
+def test_shares_and_memory_are_kept_from_who_tells_them() -> None:
+    nvml = answer(NVML, raw(1, 0, vgpu=True), raw(2, 1))
+    cuda = answer(CUDA, raw(1, 0, bare=True, integrated=True))
+    view = join(nvml, cuda)
+    assert [(g.vgpu, g.integrated) for g in view.gpus] == [(True, True), (False, None)]
 
 
 def test_uuids_match_without_prefix_and_in_any_case() -> None:

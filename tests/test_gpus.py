@@ -8,6 +8,7 @@ import pytest
 
 from archbuild.model.arch import ComputeCapability
 from archbuild.model.machine import Gpu
+from archbuild.model.surroundings import SourceAnswer
 from archbuild.model.version import CudaVersion, DriverRelease
 from archbuild.probe import gpus
 from archbuild.probe.gpu_join import GpuView
@@ -17,11 +18,16 @@ from tests.fakes import CHATTER, CRASH, HANG, MIXED, FakeDriver, FakeGpu, write_
 # Long enough for a busy machine: only the tests of a hang wait for it.
 PATIENCE = 60.0
 HANG_LIMIT = 3.0
+SOURCES = ("nvml", "cuda driver", "nvidia-smi")
 EIGHT = tuple(FakeGpu("9.0", "NVIDIA H100 80GB HBM3", n, 81559) for n in range(8))
 
 
 def ask(env: dict[str, str], timeout: float = PATIENCE) -> GpuView:
     return query_gpus(timeout=timeout, environ=env, kernel_module=Path("/no/such/file"))
+
+
+def sources(view: GpuView) -> dict[str, SourceAnswer]:
+    return {answer.source: answer for answer in view.sources}
 
 
 def reasons(view: GpuView) -> dict[str, str]:
@@ -42,8 +48,10 @@ def test_one_gpu_by_all_three(fake_driver: FakeDriver) -> None:
             pci="00000000:01:00.0",
             memory=24564 << 20,
             seen_by=("nvml", "cuda", "nvidia-smi"),
+            integrated=False,
         ),
     )
+    assert view.sources == tuple(SourceAnswer(source, ok=True) for source in SOURCES)
     assert view.driver is not None
     assert view.driver.release == DriverRelease.parse("580.65.06")
     assert view.driver.cuda == CudaVersion(13, 0)
@@ -56,6 +64,10 @@ def test_a_driver_without_a_gpu(fake_driver: FakeDriver) -> None:
     assert view.driver is not None
     assert "error 100" in reasons(view)["cuda driver"]
     assert "No devices were found" in reasons(view)["nvidia-smi"]
+    cuda = sources(view)["cuda driver"]
+    assert (cuda.ok, cuda.code) == (False, 100)
+    assert cuda.said.endswith("/libcuda.so.1 fails")
+    assert sources(view)["nvml"].ok
 
 
 def test_a_mixed_machine_in_another_order_of_cuda(fake_driver: FakeDriver) -> None:
@@ -124,6 +136,9 @@ def test_the_driver_is_not_loaded(fake_driver: FakeDriver) -> None:
     assert view.gpus == ()
     for what in ("nvml", "nvidia-smi"):
         assert "modprobe nvidia" in reasons(view)[what]
+    assert [(a.ok, a.code) for a in view.sources] == [(False, 9), (False, 100), (False, 9)]
+    assert "couldn't communicate" in sources(view)["nvidia-smi"].said
+    assert "modprobe" not in "".join(a.said for a in view.sources)
 
 
 def test_libraries_that_cannot_be_loaded(fake_driver: FakeDriver, tmp_path: Path) -> None:
@@ -131,7 +146,9 @@ def test_libraries_that_cannot_be_loaded(fake_driver: FakeDriver, tmp_path: Path
         (tmp_path / name).write_text("no library")
     env = fake_driver(smi="exit 12") | {"LD_LIBRARY_PATH": str(tmp_path)}
     view = ask(env)
-    assert view == GpuView((), None, view.absences)
+    assert view == GpuView((), None, view.absences, view.sources)
+    assert [(a.ok, a.code) for a in view.sources] == [(False, 12), (False, None), (False, 12)]
+    assert f"{tmp_path}/libcuda.so.1" in sources(view)["cuda driver"].said
     assert set(reasons(view)) == {"nvml", "cuda driver", "nvidia-smi"}
     for reason in reasons(view).values():
         assert "install one" in reason
@@ -155,6 +172,9 @@ def test_a_hang_of_nvml_ends_by_the_limit(fake_driver: FakeDriver) -> None:
     view = ask(fake_driver(MIXED, nvml_init=HANG), HANG_LIMIT)
     assert [g.seen_by for g in view.gpus] == [("cuda", "nvidia-smi")] * 3
     assert "did not answer in time (limit 3 s)" in reasons(view)["nvml"]
+    nvml, *others = view.sources
+    assert (nvml.ok, nvml.timed_out, nvml.crashed) == (False, True, False)
+    assert [(a.ok, a.timed_out) for a in others] == [(True, False)] * 2
     assert view.driver is not None
     assert str(view.driver.release) == "580.65.06"
 
@@ -171,6 +191,7 @@ def test_a_hang_of_all_three_takes_one_limit(fake_driver: FakeDriver) -> None:
     view = ask(env, HANG_LIMIT)
     assert view.gpus == ()
     assert [a.reason.count("did not answer in time") for a in view.absences] == [1, 1, 1]
+    assert [(a.ok, a.timed_out, a.crashed) for a in view.sources] == [(False, True, False)] * 3
 
 
 def test_a_crash_is_told_and_the_others_answer(fake_driver: FakeDriver) -> None:
@@ -179,6 +200,8 @@ def test_a_crash_is_told_and_the_others_answer(fake_driver: FakeDriver) -> None:
     assert [str(g.capability) for g in view.gpus] == ["6.1", "8.6", "12.0"]
     for what in ("nvml", "cuda driver"):
         assert "was ended by SIGSEGV" in reasons(view)[what]
+    assert [(a.ok, a.crashed) for a in view.sources] == [(False, True)] * 2 + [(True, False)]
+    assert {gpu.visible for gpu in view.gpus} == {None}
 
 
 def test_a_library_that_prints_without_end(
@@ -195,7 +218,18 @@ def test_one_of_eight_is_lost(fake_driver: FakeDriver) -> None:
     env = fake_driver([*EIGHT[:3], lost, *EIGHT[4:]], smi="exit 255", order="0 1 2 4 5 6 7")
     view = ask(env)
     assert [g.index for g in view.gpus] == list(range(8))
-    assert view.gpus[3] == Gpu("", "unknown GPU", None, 3, visible=False, seen_by=("nvml",))
+    (said,) = view.gpus[3].errors
+    assert view.gpus[3] == Gpu(
+        "", "unknown GPU", None, 3, visible=False, seen_by=("nvml",), errors=(said,)
+    )
+    assert said.startswith("nvml: anything: GPU is lost")
+    nvml = sources(view)["nvml"]
+    assert (nvml.ok, nvml.code, nvml.said.partition(" (")[0]) == (
+        False,
+        15,
+        "GPU 3: GPU is lost",
+    )
+    assert [g.errors for g in view.gpus if g.index != 3] == [()] * 7
     assert all(g.visible and g.capability for g in view.gpus if g.index != 3)
     assert "GPU is lost" in reasons(view)["gpu 3"]
     assert "restart the machine" in reasons(view)["gpu 3"]
@@ -220,6 +254,7 @@ def test_what_one_call_does_not_tell_another_source_does(
     assert (gpu.pci, gpu.memory) == (odd.pci, 49140 << 20)
     assert f"nvml: {field}: Unknown Error" in reasons(view)["gpu 1"]
     assert "gpu 0" not in reasons(view)
+    assert [error.partition(" (")[0] for error in gpu.errors] == [f"nvml: {field}: Unknown Error"]
 
 
 def test_an_old_nvidia_smi_is_asked_for_less(fake_driver: FakeDriver) -> None:
@@ -242,10 +277,43 @@ def test_a_stub_of_the_driver_is_named(fake_driver: FakeDriver, fake_libraries: 
     assert view.gpus[0].visible is None
 
 
+@pytest.mark.parametrize(("mode", "vgpu"), [(0, False), (1, False), (2, True), (3, False)])
+def test_a_share_of_a_gpu_by_what_nvml_says(fake_driver: FakeDriver, mode: int, vgpu: bool) -> None:
+    # A GPU that is handed through whole, or a host that hands out shares, is none.
+    view = ask(fake_driver([FakeGpu("8.6", "NVIDIA A40-8Q", 0, 8192, mode=mode), EIGHT[1]]))
+    assert [gpu.vgpu for gpu in view.gpus] == [vgpu, False]
+
+
+@pytest.mark.parametrize("code", [1, 3, 13, 999])
+def test_a_driver_that_does_not_tell_of_shares_is_no_error(
+    fake_driver: FakeDriver, code: int
+) -> None:
+    odd = FakeGpu("8.6", "NVIDIA A40-8Q", mode=2, fails="mode", code=code)
+    view = ask(fake_driver([odd]))
+    assert [(gpu.vgpu, gpu.errors) for gpu in view.gpus] == [(False, ())]
+    assert view.absences == ()
+
+
+def test_a_gpu_without_memory_of_its_own(fake_driver: FakeDriver) -> None:
+    orin = FakeGpu("8.7", "Orin (nvgpu)", integrated=True)
+    view = ask(fake_driver([orin], nvml_init=12, smi="exit 1"))
+    assert [(gpu.integrated, gpu.seen_by) for gpu in view.gpus] == [(True, ("cuda",))]
+    unseen = ask(fake_driver([orin], cuda_init=999))
+    assert [gpu.integrated for gpu in unseen.gpus] == [None]
+
+
+def test_a_slice_is_as_integrated_as_its_gpu(fake_driver: FakeDriver) -> None:
+    view = ask(fake_driver([FakeGpu("9.0", "NVIDIA H100", slices=2, mode=2)]))
+    assert [gpu.vgpu for gpu in view.gpus] == [True, True, True]
+    assert [gpu.integrated for gpu in view.gpus] == [None, False, None]
+
+
 def test_no_pynvml(fake_driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpus, "_pynvml_folder", lambda: None)
     view = ask(fake_driver(MIXED))
     assert "pip install nvidia-ml-py" in reasons(view)["nvml"]
+    assert not sources(view)["nvml"].ok
+    assert "pynvml" in sources(view)["nvml"].said
     assert [g.seen_by for g in view.gpus] == [("cuda", "nvidia-smi")] * 3
     assert [g.index for g in view.gpus] == [0, 1, 2]
 
@@ -267,6 +335,7 @@ def test_an_nvidia_smi_that_cannot_run(fake_driver: FakeDriver, tmp_path: Path) 
     write_script(tmp_path / "bin" / "nvidia-smi", "").write_text("#!/no/such/sh\n")
     view = ask(fake_driver(MIXED) | {"PATH": str(tmp_path / "bin")})
     assert "cannot be executed" in reasons(view)["nvidia-smi"]
+    assert "cannot be executed" in sources(view)["nvidia-smi"].said
 
 
 @pytest.mark.parametrize(
@@ -297,3 +366,4 @@ def test_the_kernel_module_answers_where_nothing_else_does(
     assert view.driver is not None
     assert (str(view.driver.release), view.driver.cuda) == ("535.54.03", None)
     assert all("kernel module differ" in reason for reason in reasons(view).values())
+    assert [a.code for a in view.sources] == [18, 803, 18]

@@ -27,6 +27,8 @@ from archbuild.model.gencode import Gencode
 from archbuild.model.image import DeviceFile, Image, ImageKind, Region
 from archbuild.model.machine import Gpu, Toolkit
 from archbuild.model.version import CudaVersion
+from archbuild.probe import smoke_source
+from archbuild.probe.smoke_source import find_source
 from archbuild.report.smoke import render_smoke, smoke_json
 from archbuild.report.text import cells
 from archbuild.rules.smoke_numbers import (
@@ -37,7 +39,7 @@ from archbuild.rules.smoke_numbers import (
 )
 from archbuild.rules.smoke_outcome import SmokeReport, State, judge_answer
 from archbuild.services import smoke as service
-from archbuild.services.smoke import KERNEL, find_source, smoke
+from archbuild.services.smoke import KERNEL, smoke
 
 SHIM = Path(__file__).parent / "fakes" / "cpu_device"
 H100 = Gpu("GPU-1", "H100", ComputeCapability(9, 0))
@@ -190,12 +192,12 @@ def test_the_source_is_found_and_light() -> None:
 
 @pytest.mark.parametrize("layout", ["installed", "checkout"])
 def test_both_layouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
-    module = tmp_path / "archbuild" / "services" / "smoke.py"
+    module = tmp_path / "archbuild" / "probe" / "smoke_source.py"
     place = tmp_path / "csrc" if layout == "checkout" else tmp_path / "archbuild" / "csrc"
     for folder in (module.parent, place):
         folder.mkdir(parents=True)
     (place / "smoke.cu").touch()
-    monkeypatch.setattr(service, "__file__", str(module))
+    monkeypatch.setattr(smoke_source, "__file__", str(module))
     if layout == "checkout":
         with pytest.raises(UnreadableError, match="is missing beside"):
             find_source()  # somebody else's csrc/ in site-packages

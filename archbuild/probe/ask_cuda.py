@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# From cuda.h: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
-_MAJOR, _MINOR = 75, 76
+# From cuda.h: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR, and _INTEGRATED.
+_MAJOR, _MINOR, _INTEGRATED = 75, 76, 18
 
 
 def _emit(**record: Any) -> None:
@@ -74,6 +74,7 @@ def _read(cuda: Any, ordinal: int) -> dict[str, Any]:
     # The first gives the whole GPU's, the second the MIG slice's, where it is one.
     whole, own = _uuid(cuda, "", device), _uuid(cuda, "_v2", device)
     is_slice = whole is not None and own is not None and whole != own
+    integrated = _int(cuda.cuDeviceGetAttribute, _INTEGRATED, device)
     return {
         "index": ordinal,
         "uuid": own or whole,
@@ -83,6 +84,7 @@ def _read(cuda: Any, ordinal: int) -> dict[str, Any]:
         "pci": _string(cuda.cuDeviceGetPCIBusId, device),
         "capability": [_int(cuda.cuDeviceGetAttribute, kind, device) for kind in (_MAJOR, _MINOR)],
         "memory": _memory(cuda, device),
+        "integrated": None if integrated is None else bool(integrated),
         "errors": {},
     }
 
@@ -92,7 +94,8 @@ def _answer(cuda: Any) -> None:
     code = cuda.cuInit(0)
     count = _int(cuda.cuDeviceGetCount) if code == 0 else None
     if count is None:
-        _emit(failed={"code": code or None, "text": "", "detail": _loaded_path()})
+        text = "" if code else "cuDeviceGetCount failed"
+        _emit(failed={"code": code or None, "text": text, "detail": _loaded_path()})
         return
     for ordinal in range(count):
         _emit(device=_read(cuda, ordinal))

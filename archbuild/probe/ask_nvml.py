@@ -16,6 +16,8 @@ _NOT_SUPPORTED = 3
 _NOT_FOUND = 6
 _LIBRARY_NOT_FOUND = 12
 _FUNCTION_NOT_FOUND = 13
+# From nvml.h: NVML_GPU_VIRTUALIZATION_MODE_VGPU, what a guest with a share of a GPU sees.
+_VGPU = 2
 
 
 def _emit(**record: Any) -> None:
@@ -85,7 +87,9 @@ def _emit_gpu(nvml: Any, index: int) -> None:
     if code is not None:
         _emit(device={"index": index, "errors": {"anything": [code, text]}})
         return
-    gpu = _flatten(_read(nvml, handle, _GPU)) | {"index": index}
+    # Few drivers need to answer this, so that an error of it tells nothing.
+    mode, _, _ = _ask(nvml, "nvmlDeviceGetVirtualizationMode", handle)
+    gpu = _flatten(_read(nvml, handle, _GPU)) | {"index": index, "vgpu": mode == _VGPU}
     _emit(device=gpu)
     if gpu["mig"]:
         _emit_slices(nvml, handle, gpu)

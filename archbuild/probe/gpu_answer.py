@@ -31,6 +31,9 @@ class RawGpu:
         mig: Whether MIG is on, or whether this is a slice.
         parent: Of a slice, the UUID of its GPU.
         errors: What could not be read, and why.
+        code: The number of the first of these errors, where it has one.
+        vgpu: Whether a hypervisor says that this is a share of a GPU.
+        integrated: Whether it shares the processor's memory; None: not asked.
     """
 
     uuid: str | None = None
@@ -42,6 +45,9 @@ class RawGpu:
     mig: bool = False
     parent: str | None = None
     errors: tuple[str, ...] = ()
+    code: int | None = None
+    vgpu: bool = False
+    integrated: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,11 @@ class Answer:
         release: The driver's release, where it tells.
         cuda: The driver's CUDA version, where it tells.
         complete: Whether every GPU that the source knows is among ``gpus``.
-        reason: Why there is nothing, or only a part; empty where all is there.
+        reason: Why there is nothing, or only a part, with the cure; empty where all is there.
+        code: The number of the source's error, where it gave one.
+        said: The reason in the source's own words, without the number and the cure.
+        timed_out: Whether it was ended for taking too long.
+        crashed: Whether a signal ended it.
     """
 
     source: str
@@ -63,6 +73,10 @@ class Answer:
     cuda: CudaVersion | None = None
     complete: bool = False
     reason: str = ""
+    code: int | None = None
+    said: str = ""
+    timed_out: bool = False
+    crashed: bool = False
 
 
 # What an error code means, with the cure. NVML's codes are those of nvml.h, and
@@ -102,25 +116,43 @@ def read_cuda(outcome: Outcome) -> Answer:
 def _read_child(source: str, outcome: Outcome) -> Answer:
     records = list(_records(outcome.stdout))
     driver = next(_all(records, "driver"), {})
-    failed = next(_all(records, "failed"), None)
-    complete = any("end" in r for r in records)
-    reason = ""
-    if failed is not None:
-        # CUDA has answered where it says that it sees no GPU.
-        complete = source == CUDA and failed.get("code") == _NO_DEVICE
-        reason = _explain(source, failed)
-    elif not complete:
-        # What it printed is the answer, and no message.
-        why = replace(outcome, stdout="").reason
-        reason = f"the process that asks it {why or 'stopped before its end'}"
-    return Answer(
+    answer = Answer(
         source,
         tuple(_gpu(device) for device in _all(records, "device")),
         _release(driver.get("release")),
         _cuda(driver.get("cuda")),
-        complete,
-        reason,
+        complete=any("end" in r for r in records),
     )
+    failed = next(_all(records, "failed"), None)
+    if failed is not None:
+        return _failed(answer, failed)
+    return answer if answer.complete else _broken_off(answer, outcome)
+
+
+def _failed(answer: Answer, failed: dict[str, Any]) -> Answer:
+    """An answer of a source that says why it has none."""
+    code = _int(failed.get("code"))
+    text = first_line(str(failed.get("text") or ""))
+    detail = first_line(str(failed.get("detail") or ""))
+    explain = _explain_nvml if answer.source == NVML else _explain_cuda
+    said, told, cure = explain(code, text, detail)
+    # CUDA has answered where it says that it sees no GPU.
+    complete = answer.source == CUDA and code == _NO_DEVICE
+    reason = f"{told}: {cure}" if cure else told
+    return replace(answer, complete=complete, reason=reason, code=code, said=said)
+
+
+def _broken_off(answer: Answer, outcome: Outcome) -> Answer:
+    """An answer, or the beginning of one, that something put an end to."""
+    # What it printed is the answer, and no message.
+    why = replace(outcome, stdout="").reason or "stopped before its end"
+    reason = f"the process that asks it {why}"
+    return replace(_ended(answer, outcome), reason=reason, said=why)
+
+
+def _ended(answer: Answer, outcome: Outcome) -> Answer:
+    timed_out = outcome.failure is Failure.TIMED_OUT
+    return replace(answer, timed_out=timed_out, crashed=(outcome.returncode or 0) < 0)
 
 
 def _records(text: str) -> Iterator[dict[str, Any]]:
@@ -138,27 +170,26 @@ def _all(records: list[dict[str, Any]], kind: str) -> Iterator[dict[str, Any]]:
     return (r[kind] for r in records if isinstance(r.get(kind), dict))
 
 
-def _explain(source: str, failed: dict[str, Any]) -> str:
-    code, text = failed.get("code"), first_line(str(failed.get("text") or ""))
-    detail = first_line(str(failed.get("detail") or ""))
-    if source == NVML:
-        return _explain_nvml(code, text, detail)
+def _explain_cuda(code: int | None, text: str, detail: str) -> tuple[str, str, str]:
+    """What CUDA says, the same with its number, and the cure."""
     if code is None:
-        return f"{text}: {_NVML_CURES[_NO_LIBRARY]}"
+        # Without a file there is no library; else it is one that lacks a function, or fails.
+        return text, text, "" if detail else _NVML_CURES[_NO_LIBRARY]
     cure = _CUDA_CURES.get(code, "read `dmesg` for what the driver says") if code else ""
-    return f"cuInit of {detail or 'the driver'} gives error {code}: {cure}"
+    call = f"cuInit of {detail or 'the driver'}"
+    return f"{call} fails", f"{call} gives error {code}", cure
 
 
-def _explain_nvml(code: Any, text: str, detail: str) -> str:
+def _explain_nvml(code: int | None, text: str, detail: str) -> tuple[str, str, str]:
+    """What NVML says, the same with its number, and the cure."""
     if code is None:
-        return f"the module pynvml is not usable ({text}): pip install nvidia-ml-py"
-    cure = _NVML_CURES.get(code, "") if isinstance(code, int) else ""
-    said = detail or f"error {code}, {text}"
-    return f"{said}: {cure}" if cure else said
+        told = f"the module pynvml is not usable ({text})"
+        return told, told, "pip install nvidia-ml-py"
+    return detail or text, detail or f"error {code}, {text}", _NVML_CURES.get(code, "")
 
 
 def _gpu(device: dict[str, Any]) -> RawGpu:
-    errors = device.get("errors")
+    errors, integrated = device.get("errors"), device.get("integrated")
     return RawGpu(
         uuid=_str(device.get("uuid")),
         name=_str(device.get("name")),
@@ -169,7 +200,15 @@ def _gpu(device: dict[str, Any]) -> RawGpu:
         mig=device.get("mig") is True,
         parent=_str(device.get("parent")),
         errors=tuple(_errors(errors)) if isinstance(errors, dict) else (),
+        code=_first_code(errors) if isinstance(errors, dict) else None,
+        vgpu=device.get("vgpu") is True,
+        integrated=integrated if type(integrated) is bool else None,
     )
+
+
+def _first_code(errors: dict[str, Any]) -> int | None:
+    pairs = (pair for pair in errors.values() if isinstance(pair, list) and len(pair) == 2)
+    return next((code for pair in pairs if (code := _int(pair[0])) is not None), None)
 
 
 def _errors(errors: dict[str, Any]) -> Iterator[str]:
@@ -249,23 +288,27 @@ def read_smi(outcome: Outcome, fields: tuple[str, ...] = SMI_FIELDS) -> Answer:
         fields: What it was asked for, in this order.
     """
     if outcome.failure is Failure.NOT_FOUND:
-        return Answer(SMI, reason="not found on PATH; it comes with the driver")
+        said = "not found on PATH"
+        return Answer(SMI, reason=f"{said}; it comes with the driver", said=said)
     rows = [line.split(",", len(fields) - 1) for line in outcome.stdout.splitlines()]
     rows = [row for row in rows if len(row) == len(fields)]
     found = [dict(zip(fields, (cell.strip() for cell in row), strict=True)) for row in rows]
     found = [row for row in found if row["uuid"].startswith("GPU-")]
     release = next(filter(None, (_release(row["driver_version"]) for row in found)), None)
-    reason = _explain_smi(outcome) if not outcome.ok or not found else ""
     gpus = tuple(_smi_gpu(row) for row in found)
-    return Answer(SMI, gpus, release, None, outcome.ok and bool(found), reason)
+    answer = Answer(SMI, gpus, release, None, outcome.ok and bool(found))
+    return answer if answer.complete else _smi_failed(answer, outcome)
 
 
-def _explain_smi(outcome: Outcome) -> str:
+def _smi_failed(answer: Answer, outcome: Outcome) -> Answer:
     if outcome.ok:
-        said = first_line(outcome.stdout)
-        return f"it names no GPU{said and f' but says: {said}'}"
-    cure = _NVML_CURES.get(outcome.returncode or 0, "")
-    return f"it {outcome.reason}{cure and f': {cure}'}"
+        printed = first_line(outcome.stdout)
+        said = f"names no GPU{printed and f' but says: {printed}'}"
+        return replace(answer, reason=f"it {said}", said=said)
+    code = outcome.returncode if (outcome.returncode or 0) > 0 else None
+    cure = _NVML_CURES.get(code or 0, "")
+    reason = f"it {outcome.reason}{cure and f': {cure}'}"
+    return replace(_ended(answer, outcome), reason=reason, code=code, said=outcome.reason)
 
 
 def _smi_gpu(row: dict[str, str]) -> RawGpu:

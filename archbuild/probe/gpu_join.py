@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from archbuild.model.machine import Absence, Driver, Gpu
+from archbuild.model.surroundings import SourceAnswer
 from archbuild.model.version import DriverRelease
 from archbuild.probe.gpu_answer import CUDA, NVML, SMI, Answer, RawGpu
 
@@ -25,11 +26,13 @@ class GpuView:
             comes after its GPU.
         driver: None where there is no sign of one.
         absences: What could not be read, with the reason.
+        sources: How each source fared.
     """
 
     gpus: tuple[Gpu, ...] = ()
     driver: Driver | None = None
     absences: tuple[Absence, ...] = ()
+    sources: tuple[SourceAnswer, ...] = ()
 
 
 def join_answers(
@@ -52,13 +55,32 @@ def join_answers(
             else:
                 row[answer.source] = raw
     gpus = tuple(_gpu(row, rows, cuda) for row in rows)
-    missing = [_absence(answer) for answer in (nvml, cuda, smi) if answer.reason]
-    unread = [a for row, gpu in zip(rows, gpus, strict=True) for a in _unread(row, gpu)]
-    return GpuView(gpus, _driver(nvml, cuda, smi, kernel), (*missing, *unread, *_slices(gpus)))
+    answers = (nvml, cuda, smi)
+    missing = [_absence(answer) for answer in answers if answer.reason]
+    unread = [absence for gpu in gpus for absence in _unread(gpu)]
+    absences = (*missing, *unread, *_slices(gpus))
+    return GpuView(gpus, _driver(nvml, cuda, smi, kernel), absences, tuple(map(_source, answers)))
 
 
 def _absence(answer: Answer) -> Absence:
     return Absence(_WHAT[answer.source], answer.reason)
+
+
+def _source(answer: Answer) -> SourceAnswer:
+    """How a source fared; one that knows of a GPU and can tell nothing of it has failed."""
+    what = _WHAT[answer.source]
+    lost = next((gpu for gpu in answer.gpus if gpu.errors and gpu.uuid is None), None)
+    if answer.complete and not answer.reason and lost is not None:
+        said = f"GPU {lost.index}: {lost.errors[0].removeprefix('anything: ')}"
+        return SourceAnswer(what, False, lost.code, said)
+    return SourceAnswer(
+        what,
+        answer.complete and not answer.reason,
+        answer.code,
+        answer.said,
+        answer.timed_out,
+        answer.crashed,
+    )
 
 
 def _row_of(rows: list[_Row], raw: RawGpu, source: str) -> _Row | None:
@@ -115,7 +137,14 @@ def _gpu(row: _Row, rows: list[_Row], cuda: Answer) -> Gpu:
         memory=next((v.memory for v in views if v.memory is not None), None),
         mig=any(v.mig for v in views),
         seen_by=tuple(source for source in (NVML, CUDA, SMI) if source in row),
+        vgpu=any(v.vgpu for v in around),
+        integrated=next((v.integrated for v in around if v.integrated is not None), None),
+        errors=_errors(row),
     )
+
+
+def _errors(row: _Row) -> tuple[str, ...]:
+    return tuple(f"{source}: {error}" for source, raw in row.items() for error in raw.errors)
 
 
 def _whole(raw: RawGpu, rows: list[_Row]) -> list[RawGpu]:
@@ -140,11 +169,11 @@ def _driver(nvml: Answer, cuda: Answer, smi: Answer, kernel: DriverRelease | Non
     return Driver(release, version) if release or version else None
 
 
-def _unread(row: _Row, gpu: Gpu) -> Iterator[Absence]:
+def _unread(gpu: Gpu) -> Iterator[Absence]:
     """What no source could tell of this GPU, and what failed on the way."""
     fields = {"UUID": gpu.uuid, "capability": gpu.capability, "memory": gpu.memory}
     lacks = [name for name, value in fields.items() if not value]
-    errors = "; ".join(f"{source}: {e}" for source, raw in row.items() for e in raw.errors)
+    errors = "; ".join(gpu.errors)
     if lacks or errors:
         missing = f"its {' and '.join(lacks)} cannot be read" if lacks else "not all can be read"
         number = gpu.uuid if gpu.index is None else gpu.index

@@ -73,7 +73,9 @@ def query_gpus(
 
 
 _NO_PYNVML = Answer(
-    NVML, reason="the module pynvml is not in this environment: pip install nvidia-ml-py"
+    NVML,
+    reason="the module pynvml is not in this environment: pip install nvidia-ml-py",
+    said="the module pynvml is not in this environment",
 )
 
 
@@ -111,11 +113,15 @@ def _read_smi(smi: str, outcome: Outcome, timeout: float, env: Mapping[str, str]
     return read_smi(run_limited(_smi_command(smi, fields), timeout=timeout, env=env), fields)
 
 
+def parse_kernel_module(text: str) -> DriverRelease | None:
+    """The release in the text of ``/proc/driver/nvidia/version``; None without one."""
+    match = re.search(r"^NVRM version:.*?\s(\d{3}\.\d+(?:\.\d+)*)\s", text, re.MULTILINE | re.ASCII)
+    return DriverRelease.parse(match[1]) if match else None
+
+
 def read_kernel_module(path: Path = _KERNEL_MODULE) -> DriverRelease | None:
     """The release which the loaded kernel module states; None without one."""
     try:
-        text = path.read_text("utf-8", "replace")
+        return parse_kernel_module(path.read_text("utf-8", "replace"))
     except OSError:
         return None
-    match = re.search(r"^NVRM version:.*?\s(\d{3}\.\d+(?:\.\d+)*)\s", text, re.MULTILINE | re.ASCII)
-    return DriverRelease.parse(match[1]) if match else None

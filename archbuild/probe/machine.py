@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +22,8 @@ from archbuild.probe.writing import write_whole
 TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
 
 if TYPE_CHECKING:
+    from archbuild.model.installed import Installed
+    from archbuild.model.surroundings import Surroundings
     from archbuild.probe.gpu_join import GpuView
 
 # A record of a thousand GPUs has less than a megabyte; a larger file is something else.
@@ -35,6 +38,7 @@ class _Software:
     cuobjdump: str | None = None
     torch: TorchBuild | None = None
     absences: tuple[Absence, ...] = ()
+    installed: Installed | None = None
 
 
 def query_machine(
@@ -45,6 +49,9 @@ def query_machine(
     toolkits: bool = True,
     torch: bool = True,
     only_best: bool = False,
+    deep: bool = False,
+    packages: bool = True,
+    root: Path = Path("/"),
 ) -> Machine:
     """Ask this machine, but for what the caller has no use for.
 
@@ -56,6 +63,10 @@ def query_machine(
         torch: Whether to look for torch.
         only_best: Leave it at a toolkit that no other can outrank, and at no
             cuobjdump: enough to say what can be built.
+        deep: Also what stands around the GPUs, what is installed that holds device
+            code, and the day.
+        packages: With ``deep``, whether to read what is installed.
+        root: The folder that holds ``proc``, ``sys`` and so on.
 
     Returns:
         The machine; what is missing is None or empty, with its reason.
@@ -70,24 +81,62 @@ def query_machine(
         find = partial(_find_torch_alone, torch=torch)
     elif only_best:
         find = partial(_find_best, env, toolkit, torch=torch)
-    return _with_gpus(find, env) if gpus else _join(find(), env)
+    around = partial(_around, env, root) if deep else None
+    if deep and packages:
+        find = partial(_with_installed, find, env)
+    machine = _with_gpus(find, around, env, root) if gpus else _alone(find, around, env)
+    return replace(machine, taken=time.strftime("%Y-%m-%d")) if deep else machine
 
 
-def _with_gpus(find: Callable[[], _Software], env: Mapping[str, str]) -> Machine:
+def _alone(
+    find: Callable[[], _Software], around: Callable[[], Surroundings] | None, env: Mapping[str, str]
+) -> Machine:
+    machine = _join(find(), env)
+    return replace(machine, surroundings=around()) if around else machine
+
+
+def _with_gpus(
+    find: Callable[[], _Software],
+    around: Callable[[], Surroundings] | None,
+    env: Mapping[str, str],
+    root: Path,
+) -> Machine:
     from archbuild.probe.gpus import query_gpus  # noqa: PLC0415 -- costs what it costs only here
 
     views: list[GpuView] = []
+    ask = partial(query_gpus, environ=env, kernel_module=root / "proc/driver/nvidia/version")
     # This mostly waits. It is no daemon: on an interrupt it still ends what it started.
-    question = threading.Thread(target=lambda: views.append(query_gpus(environ=env)))
+    question = threading.Thread(target=lambda: views.append(ask()))
     question.start()
     try:
+        surroundings = around() if around else None
         software = find()
     finally:
         question.join()
     view = views[0]
     machine = _join(software, env)
-    absences = (*view.absences, *machine.absences)
-    return replace(machine, gpus=view.gpus, driver=view.driver, absences=absences)
+    return replace(
+        machine,
+        gpus=view.gpus,
+        driver=view.driver,
+        absences=(*view.absences, *machine.absences),
+        surroundings=surroundings and replace(surroundings, sources=view.sources),
+    )
+
+
+def _around(env: Mapping[str, str], root: Path) -> Surroundings:
+    from archbuild.probe.surroundings import query_surroundings  # noqa: PLC0415 -- only if asked
+
+    return query_surroundings(root=root, environ=env)
+
+
+def _with_installed(find: Callable[[], _Software], env: Mapping[str, str]) -> _Software:
+    """The software, and what is installed that holds device code."""
+    from archbuild.probe.installed import query_installed  # noqa: PLC0415 -- only if asked
+
+    software = find()
+    installed = query_installed(toolkits=software.toolkits, torch=software.torch, environ=env)
+    return replace(software, installed=installed)
 
 
 def _find_torch_alone(*, torch: bool) -> _Software:
@@ -119,6 +168,7 @@ def _join(software: _Software, env: Mapping[str, str]) -> Machine:
         cuobjdump=software.cuobjdump,
         variables=tuple((name, env[name]) for name in VARIABLES if name in env),
         absences=software.absences,
+        installed=software.installed,
     )
 
 

@@ -116,9 +116,22 @@ def query_torch_archs(torch: TorchBuild, *, timeout: float = TIMEOUT) -> tuple[A
     """
     if torch.cuda is None:
         return None
+    loaded = _loaded_flags(torch)
+    if loaded is not None:
+        return sass_and_ptx(loaded.split())
     folders = [str(Path(torch.root).parent), *filter(None, sys.path)]
     outcome = run_limited([sys.executable, "-I", "-c", _QUESTION, *folders], timeout=timeout)
     match = re.search(r"^archs (.*)$", outcome.stdout, re.MULTILINE)
     if not outcome.ok or match is None:
         return None
     return sass_and_ptx(match[1].split())
+
+
+def _loaded_flags(torch: TorchBuild) -> str | None:
+    """What torch says where this process has imported it; None: it has not, or not this one."""
+    module = sys.modules.get("torch")
+    place = getattr(module, "__file__", None)
+    if place is None or Path(place).parent != Path(torch.root):
+        return None
+    flags = getattr(getattr(module, "_C", None), "_cuda_getArchFlags", None)
+    return flags() or None if flags is not None else None

@@ -19,6 +19,7 @@ from archbuild.model.gencode import Gencode, render_gencodes
 from archbuild.model.image import DeviceFile
 from archbuild.model.machine import Gpu, Toolkit
 from archbuild.probe.process import Outcome, run_limited
+from archbuild.probe.smoke_source import find_source
 from archbuild.rules.agreement import check_readers
 from archbuild.rules.build_failure import explain_failure
 from archbuild.rules.smoke_numbers import compute_numbers
@@ -39,22 +40,6 @@ _NVCC_TIMEOUT = 600.0
 _RUN_TIMEOUT = 120.0
 _ELEMENTS, _SEED = 1000, 20260214  # not a multiple of the block, so that its edge is tested
 _WINDOWS = os.name == "nt"
-
-
-def find_source() -> Path:
-    """The smoke kernel: inside the installed package, or at the top of a checkout.
-
-    Raises:
-        UnreadableError: If it is in neither place.
-    """
-    package = Path(__file__).resolve().parents[1]
-    places = [package / "csrc"]
-    if (package.parent / "pyproject.toml").is_file():  # else csrc/ belongs to somebody else
-        places.append(package.parent / "csrc")
-    for place in places:
-        if (place / "smoke.cu").is_file():
-            return place / "smoke.cu"
-    raise UnreadableError(f"csrc/smoke.cu is missing beside {package}.", "Install archbuild again.")
 
 
 def smoke(

@@ -24,7 +24,10 @@ HANG, CRASH, CHATTER = -1, -2, -3
 
 @dataclass(frozen=True)
 class FakeGpu:
-    """One GPU; ``fails`` names the NVML call about it that returns ``code``."""
+    """One GPU; ``fails`` names the NVML call about it that returns ``code``.
+
+    ``mode`` is its virtualization mode as NVML counts them, 2 for a share of a GPU.
+    """
 
     capability: str = "9.0"
     name: str = "NVIDIA Fake"
@@ -33,6 +36,8 @@ class FakeGpu:
     slices: int = 0
     fails: str = "none"
     code: int = 0
+    mode: int = 0
+    integrated: bool = False
 
     @property
     def uuid(self) -> str:
@@ -51,6 +56,8 @@ class FakeGpu:
         mig = int(bool(self.slices))
         rest = f"{self.fails} {self.code} {self.name}"
         yield f"gpu {self.uuid} {about} {self.mebibytes} {mig} {rest}"
+        yield f"mode {self.mode}"
+        yield f"integrated {int(self.integrated)}"
         for number in range(self.slices):
             name = f"{self.name} MIG 1g.10gb"
             yield f"slice {self.slice_uuid(number)} {about} 10240 1 none 0 {name}"

@@ -78,6 +78,11 @@ int nvmlDeviceGetMigMode(void *handle, unsigned *current, unsigned *pending) {
     *current = *pending = (unsigned)at(handle)->mig;
     return at(handle)->major < 8 ? 3 : 0; /* not supported before Ampere */
 }
+int nvmlDeviceGetVirtualizationMode(void *handle, int *mode) {
+    int code = fails(handle, "mode");
+    *mode = at(handle)->mode;
+    return code;
+}
 int nvmlDeviceGetMaxMigDeviceCount(void *handle, unsigned *count) {
     (void)handle;
     *count = 7;
