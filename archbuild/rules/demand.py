@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from archbuild.errors import UsageError
 from archbuild.model.arch import Arch
 from archbuild.model.config import Config
 from archbuild.model.coverage import Destination, Tegra
 from archbuild.model.machine import Driver, Machine
-from archbuild.model.version import CudaVersion, DriverRelease
 from archbuild.rules.archlist import render_arch_list
+from archbuild.rules.drivers import parse_driver
 from archbuild.rules.expectation import Expectation, expect, find_devices
+from archbuild.rules.places import Member, Place, fleet_places
 
 #: Nobody asked for any image.
 NOTHING = Expectation()
@@ -37,6 +38,7 @@ class Options:
         size_budget: The most bytes, ``100MB``.
         tegra: How to take SASS between Tegra and other chips.
         allow_dev: Whether a development build will do.
+        machines: Recorded machines, each with its own driver.
     """
 
     targets: str | None = None
@@ -49,6 +51,7 @@ class Options:
     size_budget: str | None = None
     tegra: Tegra = Tegra.UNDOCUMENTED
     allow_dev: bool = False
+    machines: tuple[Member, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,10 @@ class Demand:
         heeds_manifests: Whether the manifest beside a library goes before
             ``expected``, which then comes from variables or pyproject.
         allow_dev: Whether a development build will do.
+        places: The GPUs of recorded machines; those of known capability are among
+            the destinations.
+        members: The names of those machines, also of those without a GPU.
+        tegra: How those take what NVIDIA doesn't document.
     """
 
     expected: Expectation = NOTHING
@@ -75,6 +82,9 @@ class Demand:
     size_budget: int | None = None
     heeds_manifests: bool = False
     allow_dev: bool = False
+    places: tuple[Place, ...] = ()
+    members: tuple[str, ...] = ()
+    tegra: Tegra = Tegra.UNDOCUMENTED
 
     @property
     def targets(self) -> tuple[Arch, ...]:
@@ -85,6 +95,11 @@ class Demand:
     def is_empty(self) -> bool:
         """Whether nobody said what the file should be."""
         return not (self.targets or self.destinations or self.size_budget is not None)
+
+    def column_of(self, place: Place) -> int | None:
+        """Which of the destinations a place is; None: its capability is not known."""
+        destination = place.destination(self.tegra)
+        return None if destination is None else self.destinations.index(destination)
 
 
 def make_demand(options: Options, machine: Machine, config: Config) -> Demand:
@@ -103,25 +118,44 @@ def make_demand(options: Options, machine: Machine, config: Config) -> Demand:
         UsageError: If a list, a version or a size can't be read.
     """
     policy = config.verify
-    typed = options.runs_on is not None and options.targets is None
+    devices = options.runs_on is not None or bool(options.machines)
+    typed = devices and options.targets is None
     expected = NOTHING if typed else _expect(options, machine, config)
-    driver = _driver(options.driver, options.driver_cuda, "--driver")
-    usual = _driver(policy.driver, policy.driver_cuda, _POLICY)
+    driver = parse_driver(options.driver, options.driver_cuda, "--driver")
+    usual = parse_driver(policy.driver, policy.driver_cuda, _POLICY)
     budget = options.size_budget if options.size_budget is not None else policy.size_budget
+    places = _places(options.machines, driver)
+    of_places = (place.destination(options.tegra) for place in places)
     where = "--size-budget" if options.size_budget is not None else f"size-budget of {_POLICY}"
     return Demand(
         expected=expected,
-        destinations=(
+        destinations=_once(
             *_destinations(options.runs_on, "--runs-on", driver or usual, machine, options.tegra),
             *_destinations(policy.runs_on, _POLICY, driver or usual, machine, options.tegra),
+            *of_places,
         ),
         allow_jit=options.allow_jit and policy.allow_jit,
         exact=options.exact or policy.exact,
         strict=options.strict or policy.strict,
         size_budget=None if budget is None else parse_size(budget, where),
-        heeds_manifests=options.targets is None and options.runs_on is None,
+        heeds_manifests=options.targets is None and not devices,
         allow_dev=options.allow_dev,
+        places=places,
+        members=tuple(member.name for member in options.machines),
+        tegra=options.tegra,
     )
+
+
+def _once(*destinations: Destination | None) -> tuple[Destination, ...]:
+    return tuple(dict.fromkeys(d for d in destinations if d is not None))
+
+
+def _places(machines: Sequence[Member], driver: Driver | None) -> tuple[Place, ...]:
+    """The GPUs of all machines; a driver that was typed is asked for in place of theirs."""
+    if not machines:
+        return ()
+    places = fleet_places(machines)
+    return places if driver is None else tuple(replace(p, driver=driver) for p in places)
 
 
 def _expect(options: Options, machine: Machine, config: Config) -> Expectation:
@@ -138,19 +172,6 @@ def _destinations(
     for device in find_devices(text, source, machine):
         own = driver or (machine.driver if device in here else None)
         yield Destination(device, own, tegra=tegra)
-
-
-def _driver(release: str | None, cuda: str | None, where: str) -> Driver | None:
-    if release is None and cuda is None:
-        return None
-    try:
-        return Driver(
-            None if release is None else DriverRelease.parse(release),
-            None if cuda is None else CudaVersion.parse(cuda),
-        )
-    except ValueError as error:
-        advice = "A release is written 550.54.14, a CUDA version (--driver-cuda) 12.4."
-        raise UsageError(f"{where}: {error}.", advice) from None
 
 
 def spell_targets(targets: str | Iterable[Arch | str] | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from archbuild.errors import UsageError
 from archbuild.facts.architectures import find_capability_row, is_tegra
 from archbuild.facts.drivers import (
     CUDA_VERSIONS,
@@ -17,7 +18,7 @@ from archbuild.facts.toolkits import TOOLKITS, toolkits_that_build
 from archbuild.model.arch import Arch
 from archbuild.model.coverage import Destination, DriverFloor
 from archbuild.model.machine import Driver
-from archbuild.model.version import CudaVersion
+from archbuild.model.version import CudaVersion, DriverRelease
 
 _Bounds = tuple[CudaVersion | None, CudaVersion | None]
 
@@ -187,3 +188,46 @@ def driver_words(driver: Driver) -> str:
     if driver.release is None:
         return "the driver" if driver.cuda is None else f"a driver of CUDA {driver.cuda}"
     return f"driver {driver.release}"
+
+
+def parse_driver(release: str | None, cuda: str | None, where: str = "--driver") -> Driver | None:
+    """A driver as people name it; None: neither was given.
+
+    Args:
+        release: ``550.54.14``.
+        cuda: The CUDA version that it serves, ``12.4``.
+        where: Who said so, for the message.
+
+    Raises:
+        UsageError: If one of them can't be read.
+    """
+    if release is None and cuda is None:
+        return None
+    try:
+        return Driver(
+            None if release is None else parse_release(release),
+            None if cuda is None else CudaVersion.parse(cuda),
+        )
+    except ValueError as error:
+        advice = "A release is written 550.54.14 or 550, a CUDA version (--driver-cuda) 12.4."
+        raise UsageError(f"{where}: {error}.", advice) from None
+
+
+def parse_release(text: str, *, windows: bool = False) -> DriverRelease:
+    """Read a release, ``570.124.06``, or a branch, ``580``, which stands for its first release.
+
+    Args:
+        text: What was typed.
+        windows: Whether it is one of Windows.
+
+    Raises:
+        ValueError: If it is neither.
+    """
+    text = text.strip().removeprefix("R").removeprefix("r")
+    if not (len(text) == 3 and text.isascii() and text.isdecimal()):
+        return DriverRelease.parse(text)
+    branch = int(text)
+    cuda = cuda_of_branch(branch)
+    first = None if cuda is None else first_driver(cuda, windows=windows)
+    parts = first.parts if first is not None and first.branch == branch else (branch, 0)
+    return DriverRelease(parts, str(branch))

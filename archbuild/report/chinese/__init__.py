@@ -1,0 +1,1 @@
+"""The texts of findings and reports in Chinese."""

@@ -1,0 +1,1 @@
+"""What is wrong with a machine, and what cures it: pure decisions over a Machine."""
