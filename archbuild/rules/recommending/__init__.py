@@ -1,0 +1,1 @@
+"""Which torch and CUDA serve these GPUs: pure decisions over a wish."""
