@@ -1,0 +1,1 @@
+"""What an error text means, joined with the machine and the binary that failed. Pure."""
