@@ -1,0 +1,1 @@
+"""How an installed package is built again for the GPUs of a machine: pure decisions."""
