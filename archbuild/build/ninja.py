@@ -119,7 +119,8 @@ def _put(path: Path, text: str) -> None:
 
 
 def _write_rules(writer: Writer, runner: str) -> None:
-    words = [sys.executable, "-I", "-S", runner]
+    # One spelling, whoever calls: to ninja another command is another build.
+    words = [os.path.realpath(sys.executable), "-I", "-S", runner]
     command = " ".join(_value(_quoted(word)) for word in words) + " $spec"
     about: dict[str, Any] = {
         "description": "$label",

@@ -89,6 +89,11 @@ def _expand(entry: Entry, root: Path) -> Iterator[_Named]:
     written = source.path
     if not written.strip() or "\0" in written:
         raise UsageError(f"{written!r} among the sources is no path.", "Take it out.")
+    if source.define is not None and not source.define.isidentifier():
+        raise UsageError(
+            f"define of {written} is {source.define!r:.60}, which is no name of a macro.",
+            'Write the name alone: define="WITH_HOPPER"',
+        )
     if (root / written).is_file():
         path = _relative(written, root)
         yield _Named(replace(source, path=path), written, _Weight.FILE, is_source)

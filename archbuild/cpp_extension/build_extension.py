@@ -12,6 +12,7 @@ from archbuild.build.extension_plan import is_cuda_source
 from archbuild.build.torch_module import put_ninja_on_path, variables
 from archbuild.cpp_extension.building import Builder, find_libraries, prepare
 from archbuild.cpp_extension.forcing import WithForce
+from archbuild.cpp_extension.guarding import write_guards
 from archbuild.cpp_extension.manifests import WithManifests
 from archbuild.cpp_extension.plain import build_plain
 from archbuild.cpp_extension.plain_extension import is_plain
@@ -40,8 +41,10 @@ class BuildExtension(WithForce, WithManifests, _TorchBuildExtension):
     """torch's BuildExtension with explicit architectures, and a check of the result.
 
     It takes torch's options (``use_ninja``, ``no_python_abi_suffix``) and, by
-    ``BuildExtension.with_options(archs=...)``, an architecture list. Extensions
-    without CUDA sources, and those for ROCm, are built as torch builds them.
+    ``BuildExtension.with_options(archs=..., guard=True)``, an architecture list, and
+    whether the package gets a file that says why its code does not run, where it does
+    not. Extensions without CUDA sources, and those for ROCm, are built as torch builds
+    them.
     """
 
     archs: str | None = None
@@ -67,6 +70,8 @@ class BuildExtension(WithForce, WithManifests, _TorchBuildExtension):
                 self._build_torchs()
         finally:
             self.extensions = everything
+        with setup_errors():
+            write_guards(self)
 
     def _build_one_by_one(self) -> None:
         """Do without setuptools' threads: ninja runs the passes of an extension side by side."""
@@ -94,7 +99,8 @@ class BuildExtension(WithForce, WithManifests, _TorchBuildExtension):
         build = partial(super().build_extension, ext)
         if self._builder is None or ext.name not in self._builder.plans:
             build()
-        else:
+            return
+        with setup_errors():  # here, since setuptools lets an optional extension fail
             self._builder.build(self, ext, build)
 
     def _prepare(self, extensions: Sequence[Any]) -> None:

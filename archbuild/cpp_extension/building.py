@@ -168,6 +168,8 @@ def _launcher(
     )
     for note in choice.notes:
         _log.info("archbuild: %s", note)
+    if choice.launcher is not None:
+        _log.info("archbuild: %s keeps what is compiled", choice.launcher.name)
     return choice.launcher
 
 

@@ -1,12 +1,14 @@
-"""Takes manifests where setuptools takes libraries: beside the sources, into wheels."""
+"""Takes manifests and guards where setuptools takes libraries: beside sources, into wheels."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archbuild.build.manifest import manifest_path
+from archbuild.cpp_extension.guarding import guard_path
 
 if TYPE_CHECKING:
 
@@ -26,22 +28,28 @@ else:
 
 
 class WithManifests(_Command):
-    """A ``build_ext`` whose libraries have manifests beside them."""
+    """A ``build_ext`` whose libraries have manifests beside them, and guards if it wants them."""
+
+    guard: bool = False
 
     def copy_extensions_to_source(self) -> None:
-        """Take the manifests with the libraries that ``--inplace`` puts beside the sources."""
+        """Take what stands beside the libraries with those that ``--inplace`` puts in place."""
         super().copy_extensions_to_source()
         package = self.get_finalized_command("build_py")
         for extension in self.extensions:
             full = self.get_ext_fullname(extension.name)
-            made = manifest_path(Path(self.build_lib, self.get_ext_filename(full)))
-            if not made.exists():
-                continue
             folder = package.get_package_dir(full.rpartition(".")[0])
-            shutil.copyfile(made, Path(folder, made.name))
+            for made in self._beside(full):
+                shutil.copyfile(made, Path(folder, made.name))
 
     def get_outputs(self) -> list[str]:
-        """The libraries, and the manifests that are there."""
+        """The libraries, and what is there beside them."""
+        names = [self.get_ext_fullname(extension.name) for extension in self.extensions or ()]
+        made = dict.fromkeys(str(path) for name in names for path in self._beside(name))
         outputs = super().get_outputs()
-        made = [manifest_path(Path(output)) for output in outputs]
-        return [*outputs, *(str(path) for path in made if path.exists())]
+        return [*outputs, *(path for path in made if path not in outputs)]
+
+    def _beside(self, name: str) -> Iterator[Path]:
+        library = Path(self.build_lib, self.get_ext_filename(name))
+        guards = (guard_path(library, name),) if self.guard else ()
+        return (path for path in (manifest_path(library), *guards) if path.exists())

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import BaseError
 
 from archbuild.build.flavour import plain_flavour
 from archbuild.cpp_extension.building import find_libraries, prepare
 from archbuild.cpp_extension.forcing import WithForce
+from archbuild.cpp_extension.guarding import write_guards
 from archbuild.cpp_extension.manifests import WithManifests
 from archbuild.cpp_extension.plain_extension import add_toolkit, has_cuda, is_plain
 from archbuild.cpp_extension.setup_errors import setup_errors
 from archbuild.probe.machine import query_machine
+
+_log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
 
@@ -32,7 +38,7 @@ class PlainBuildExtension(WithForce, WithManifests, _BuildExt):
     """setuptools' build_ext with nvcc, explicit architectures, and a check of the result.
 
     What ``archbuild.BuildExtension`` is where torch is not installed. It takes the options
-    ``archs`` and ``no_python_abi_suffix`` by :meth:`with_options`.
+    ``archs``, ``guard`` and ``no_python_abi_suffix`` by :meth:`with_options`.
     """
 
     archs: str | None = None
@@ -50,6 +56,7 @@ class PlainBuildExtension(WithForce, WithManifests, _BuildExt):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.archs = kwargs.pop("archs", self.archs)
+        self.guard = kwargs.pop("guard", self.guard)
         self._short_names = kwargs.pop("no_python_abi_suffix", False)
         kwargs.pop("use_ninja", None)  # torch's; here there is nothing else
         super().__init__(*args, **kwargs)
@@ -70,6 +77,8 @@ class PlainBuildExtension(WithForce, WithManifests, _BuildExt):
                 build_plain(self, ours)
         finally:
             self.extensions = everything
+        with setup_errors():
+            write_guards(self)
 
     def get_ext_filename(self, ext_name: str) -> str:
         """The library's file; without Python's tag where ``no_python_abi_suffix`` is set."""
@@ -88,16 +97,29 @@ def build_plain(command: Any, extensions: Sequence[Any]) -> None:
         extensions: Those to build; where one has no CUDA sources setuptools compiles it.
 
     Raises:
-        ArchbuildError: If one cannot be built, or is not good.
+        BaseError: If one cannot be built, or is not good.
     """
     cuda = [extension for extension in extensions if has_cuda(extension)]
     builder = prepare(command, cuda, plain_flavour()) if cuda else None
     for extension in extensions:
-        if builder is None or extension not in cuda:
-            _let_setuptools(command, extension)
-            continue
-        add_toolkit(extension, builder.setting.toolkit)
-        builder.build(command, extension, partial(command.build_extension, extension))
+        with _may_fail(extension):
+            if builder is None or extension not in cuda:
+                _let_setuptools(command, extension)
+                continue
+            add_toolkit(extension, builder.setting.toolkit)
+            builder.build(command, extension, partial(command.build_extension, extension))
+
+
+@contextmanager
+def _may_fail(extension: Any) -> Iterator[None]:
+    """Go on without an extension that is optional, as setuptools does."""
+    try:
+        with setup_errors():
+            yield
+    except BaseError as error:
+        if not getattr(extension, "optional", False):
+            raise
+        _log.warning("archbuild: %s is optional, and was not built: %s", extension.name, error)
 
 
 def _let_setuptools(command: Any, extension: Any) -> None:
