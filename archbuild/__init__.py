@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from archbuild.cpp_extension import load_inline as load_inline
     from archbuild.model.source import Source as Source
     from archbuild.rules.coverage import runs as runs
+    from archbuild.services.doctor import diagnose as diagnose
+    from archbuild.services.explain import explained as explained
     from archbuild.services.select import select_archs as select
     from archbuild.services.verify import verify as verify
 
@@ -29,6 +31,8 @@ _PUBLIC = {
     "CUDAExtension": ("archbuild.cpp_extension", "CUDAExtension"),
     "CppExtension": ("archbuild.cpp_extension", "CppExtension"),
     "Source": ("archbuild.model.source", "Source"),
+    "diagnose": ("archbuild.services.doctor", "diagnose"),
+    "explained": ("archbuild.services.explain", "explained"),
     "load": ("archbuild.cpp_extension", "load"),
     "load_inline": ("archbuild.cpp_extension", "load_inline"),
     "read": ("archbuild.binary.reader", "read"),
@@ -43,6 +47,8 @@ __all__ = [
     "CppExtension",
     "Source",
     "__version__",
+    "diagnose",
+    "explained",
     "load",
     "load_inline",
     "read",

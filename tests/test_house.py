@@ -40,7 +40,7 @@ FLOORS = {
 APART = ("services",)
 #: Neighbours of one floor that may all the same.
 ALLOWED = {("model", "errors"), ("__main__", "cli")}
-FACES_THAT_PRINT = ("cli", "__main__")
+FACES_THAT_PRINT = ("cli", "__main__", "guard")
 #: Stands alone: it can be copied into a wheel.
 ALONE = ("guard",)
 

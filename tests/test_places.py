@@ -1,53 +1,79 @@
-"""Where programs are looked for."""
+"""Where code would run: GPUs by kind, with the driver of their machine."""
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
-from archbuild.probe.places import Places, is_program, numbered, this_processor
+from archbuild.errors import NoGpuError
+from archbuild.model.coverage import Destination, Tegra
+from archbuild.model.machine import Machine
+from archbuild.model.surroundings import Surroundings
+from archbuild.rules.places import Member, Place, fleet_places, names_of, places_of
+from tests.doctors import GTX_1080, RTX_5090, bare, card, desk, gpu
+from tests.images import cap, driver
 
 
-def places(system: str = "linux", **env: str) -> Places:
-    return Places(env, (), system, "x86_64")
+def told(machine: Machine) -> list[tuple[str, str | None, int, bool]]:
+    return [
+        (p.gpu, None if p.capability is None else str(p.capability), p.count, p.by_bus)
+        for p in places_of(machine)
+    ]
 
 
-def test_numbers_are_compared_as_numbers(tmp_path: Path) -> None:
-    for name in ("cuda-9.2", "cuda-12.10", "cuda-12.9", "cuda-13", "cuda", "cuda-x", "xcuda-1.0"):
-        (tmp_path / name).mkdir()
-    found = numbered(tmp_path, r"cuda-(\d+)(?:\.(\d+))?")
-    assert [path.name for path in found] == ["cuda-13", "cuda-12.10", "cuda-12.9", "cuda-9.2"]
-    assert numbered(tmp_path / "gone", r"x(\d)") == []
+def test_gpus_of_one_kind_are_one_place() -> None:
+    eight = [gpu("NVIDIA H100", "9.0", number) for number in range(8)]
+    assert told(desk(*eight, RTX_5090)) == [
+        ("NVIDIA H100", "9.0", 8, False),
+        ("NVIDIA GeForce RTX 5090", "12.0", 1, False),
+    ]
 
 
-def test_programs_have_windows_names_on_windows(tmp_path: Path) -> None:
-    (tmp_path / "nvcc.exe").touch()
-    (tmp_path / "nvcc").mkdir()
-    assert list(places("win32", PATH=str(tmp_path)).on_path("nvcc")) == [tmp_path / "nvcc.exe"]
-    assert list(places("linux", PATH=str(tmp_path)).on_path("nvcc")) == []
+def test_slices_stand_for_their_gpu() -> None:
+    whole = gpu("A100", "8.0", mig=True)
+    parts = [replace(whole, uuid=f"MIG-{n}", name="A100 MIG 1g.5gb") for n in range(7)]
+    assert told(desk(whole, *parts)) == [("A100 MIG 1g.5gb", "8.0", 7, False)]
+    # MIG is on, and nobody has made a slice.
+    assert told(desk(whole)) == [("A100", "8.0", 1, False)]
 
 
-def test_the_current_folder_is_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "nvcc").touch()
-    assert list(places(PATH=os.pathsep).on_path("nvcc")) == []
-    assert list(places().on_path("nvcc")) == []
+def test_the_bus_tells_where_no_driver_does() -> None:
+    machine = bare(card("RTX 5090", "12.0"), card("RTX 5090", "12.0", 1), card(None, None, 2))
+    assert told(machine) == [("RTX 5090", "12.0", 2, True), ("GB202", None, 1, True)]
+    # With a GPU that a driver shows, the bus has nothing to add.
+    assert told(replace(machine, gpus=(GTX_1080,))) == [
+        ("NVIDIA GeForce GTX 1080", "6.1", 1, False)
+    ]
 
 
-def test_a_name_that_cannot_be_is_no_program() -> None:
-    assert not is_program(Path("a\0b"))
-    assert not is_program(Path("x" * 10_000))
+@pytest.mark.parametrize(
+    ("system", "wsl", "windows"), [("linux", False, False), ("linux", True, True), ("win32", 0, 1)]
+)
+def test_whose_driver_it_is(system: str, wsl: bool, windows: bool) -> None:
+    machine = replace(desk(RTX_5090), system=system, surroundings=Surroundings(wsl=bool(wsl)))
+    (place,) = places_of(machine)
+    assert (place.windows, place.system) == (bool(windows), system)
 
 
-def test_blank_variables_are_not_set() -> None:
-    env = places(A=" /x ", B="  ")
-    assert [env.variable(name) for name in "ABC"] == ["/x", None, None]
+def test_a_place_as_a_destination() -> None:
+    place = Place("a", "x", cap("8.7"), driver("550.54.14"), True)
+    there = Destination(cap("8.7"), driver("550.54.14"), True, Tegra.RUNS)
+    assert place.destination(Tegra.RUNS) == there
+    assert replace(place, capability=None).destination() is None
 
 
-def test_this_process() -> None:
-    here = Places.here({"A": "b"})
-    assert (here.environ, here.system, here.sys_path) == ({"A": "b"}, sys.platform, (*sys.path,))
-    assert this_processor() not in ("", "amd64", "AMD64", "arm64")
+def test_a_fleet_without_a_gpu_is_no_fleet() -> None:
+    unknown = desk(gpu("NVIDIA Thing", None))
+    with pytest.raises(NoGpuError, match="on record in a, b"):
+        fleet_places([Member("a", desk()), Member("b", unknown)])
+    places = fleet_places([Member("b", unknown), Member("c", desk(RTX_5090))])
+    assert [(place.machine, place.capability is None) for place in places] == [
+        ("b", True),
+        ("c", False),
+    ]
+
+
+def test_names_in_a_sentence() -> None:
+    assert names_of(["a", "b", "a"]) == "a, b"
+    assert names_of("abcdef") == "a, b, c, d and 2 more"

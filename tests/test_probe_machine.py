@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,8 @@ from archbuild.probe import gpus
 from archbuild.probe import machine as module
 from archbuild.probe.machine import query_machine, read_machine, write_machine
 from tests.fake_nvcc import write_nvcc
-from tests.fakes import MIXED, FakeDriver
+from tests.fakes import CRASH, HANG, MIXED, FakeDriver, FakeGpu
+from tests.trees import DEBIAN, driver, plant
 
 EMPTY = Machine("linux", "x86_64", "3.11.7")
 
@@ -51,6 +54,49 @@ def test_an_error_about_the_toolkit_waits_for_no_gpu(
         query_machine(environ=fake_driver(MIXED), toolkit=str(tmp_path / "gone"))
 
 
+def test_deep_asks_for_what_stands_around(fake_driver: FakeDriver, tmp_path: Path) -> None:
+    driver(plant(tmp_path / "root", DEBIAN), "575.57.08")
+    env = fake_driver([*MIXED[:2], FakeGpu("9.0", "NVIDIA H100", 2, fails="handle", code=15)])
+    machine = query_machine(
+        environ=env, toolkits=False, torch=False, deep=True, root=tmp_path / "root"
+    )
+    assert machine.surroundings is not None
+    assert [(a.source, a.ok, a.code) for a in machine.surroundings.sources] == [
+        ("nvml", False, 15),
+        ("cuda driver", True, None),
+        ("nvidia-smi", True, None),
+    ]
+    assert str(machine.surroundings.driver_files.kernel_release) == "575.57.08"
+    assert len(machine.gpus) == 3
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", machine.taken or "")
+    write_machine(machine, tmp_path / "machine.json")
+    assert read_machine(tmp_path / "machine.json") == machine
+
+
+def test_deep_where_the_driver_hangs_and_crashes(
+    fake_driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpus, "query_gpus", partial(gpus.query_gpus, timeout=2.0))
+    env = fake_driver(MIXED, nvml_init=HANG, cuda_init=CRASH, smi="sleep 300")
+    machine = query_machine(environ=env, toolkits=False, torch=False, deep=True, root=tmp_path)
+    assert machine.gpus == ()
+    assert machine.surroundings is not None
+    assert [(a.timed_out, a.crashed) for a in machine.surroundings.sources] == [
+        (True, False),
+        (False, True),
+        (True, False),
+    ]
+
+
+def test_deep_without_gpus_asks_no_source(tmp_path: Path) -> None:
+    root = plant(tmp_path, DEBIAN)
+    machine = query_machine(
+        environ={}, gpus=False, toolkits=False, torch=False, deep=True, root=root
+    )
+    assert machine.surroundings is not None
+    assert (machine.surroundings.sources, machine.surroundings.distribution) == ((), "debian 12")
+
+
 def test_what_is_not_asked_for_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     for place, name in (
         (gpus, "query_gpus"),
@@ -61,6 +107,7 @@ def test_what_is_not_asked_for_is_not_looked_for(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(place, name, lambda **_: pytest.fail("asked"))
     machine = query_machine(environ={}, gpus=False, toolkits=False, torch=False)
     assert machine == Machine(machine.system, machine.processor, machine.python)
+    assert (machine.surroundings, machine.installed, machine.taken) == (None, None, None)
     assert machine.python.count(".") == 2
 
 

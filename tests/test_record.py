@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archbuild.errors import RecordError
+from archbuild.model import machine as machine_module
 from archbuild.model.arch import Arch, ComputeCapability, Stage, Suffix
+from archbuild.model.installed import Installed
 from archbuild.model.machine import Absence, Driver, Gpu, Machine, Toolkit, TorchBuild
 from archbuild.model.record import MACHINE_SCHEMA, parse_machine, render_machine
+from archbuild.model.surroundings import Surroundings
 from archbuild.model.version import CudaVersion, DriverRelease
 
 # Bytes of a path that are no UTF-8 come into Python as lone surrogates.
@@ -31,6 +34,8 @@ MEMBERS = {
 }
 for kind, strategy in MEMBERS.items():
     st.register_type_strategy(kind, strategy)
+# Hypothesis reads the types of the fields where the class stands, which imports some late.
+vars(machine_module).update(Installed=Installed, Surroundings=Surroundings)
 machines = st.from_type(Machine)
 
 EXAMPLE = Machine(

@@ -287,7 +287,9 @@ def test_no_line_is_wider_than_it_may_be(runs: list, width: int) -> None:
     headers = {run.source: "torch/extension.h" for run in runs}
     lines = render_failures(build, width) + render_warnings(build, width)
     lines += render_summary(build, width, headers)
-    assert [line for line in lines if cells(line) > width] == []
+    # A command stands in one line, so that it can be pasted.
+    wide = [line for line in lines if cells(line) > width and not line.startswith("  $ ")]
+    assert wide == []
     assert not any("\x1b" in line or "\n" in line for line in lines)
 
 

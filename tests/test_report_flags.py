@@ -7,7 +7,7 @@ import os
 import shlex
 import subprocess
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 import jsonschema
 import pytest
@@ -26,7 +26,10 @@ from archbuild.report.flags import (
     torch_refuses,
 )
 from archbuild.rules.archlist import parse_arch_list, targets_of
+from archbuild.rules.places import Member
 from archbuild.rules.selection import Selection
+from archbuild.services.select import select_archs
+from tests.doctors import desk, gpu
 from tests.machines import choose, machine, toolkit, torch_build
 
 
@@ -269,3 +272,19 @@ def test_torch_agrees_about_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> No
             except (ValueError, IndexError):
                 taken = False
             assert taken is not bool(torch_refuses(selection)), str(target)
+
+
+def test_json_for_a_fleet_is_by_its_schema() -> None:
+    members = (
+        Member("lab", desk(gpu("NVIDIA H100", "9.0"), driver="535.183.01")),
+        Member("odd", desk(gpu("NVIDIA Thing", None))),
+    )
+    selected = select_archs(machine=machine("13.0"), machines=members)
+    document = flags_document(selected.selection, outlooks=selected.outlooks)
+    jsonschema.validate(document, _SCHEMA)
+    told = cast("list[dict[str, object]]", document["machines"])
+    assert [(one["machine"], one["runs"], one["errors"]) for one in told] == [
+        ("lab", "none", [35, 36]),
+        ("odd", "unknown", []),
+    ]
+    assert "machines" not in flags_document(selected.selection)

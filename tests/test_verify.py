@@ -111,7 +111,7 @@ def test_host_code_with_the_empty_image_of_nvcc_shared_only_warns(tmp_path: Path
 def test_a_region_without_kernels_is_read_again_where_it_decides(
     kernels: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("archbuild.services.verify.SMALL", 0)
+    monkeypatch.setattr("archbuild.probe.wanted_files.SMALL", 0)
     report = look(DATA / "empty_default.so", kernels=kernels)
     assert report.ok is (kernels is not False)
     assert report.files[0].kernels == (None if kernels is False else 1)

@@ -5,8 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 
-from archbuild.cli.inputs import ARCH_HELP, add_machine, parse_cuda, recorded_machine
-from archbuild.cli.terminal import say
+from archbuild.cli.inputs import (
+    ARCH_HELP,
+    add_machine,
+    add_machines,
+    parse_cuda,
+    recorded_machine,
+    recorded_machines,
+)
+from archbuild.cli.terminal import say, width
+
+TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
+if TYPE_CHECKING:
+    from archbuild.services.select import Selected
 
 # ruff: noqa: PLC0415  (see inputs.py)
 
@@ -26,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--link", action="store_true", help="add what nvcc -shared needs")
     parser.add_argument("--why", action="store_true", help="the reasons, on standard error")
+    add_machines(parser, "records of machines: one list for the GPUs of all of them")
     add_machine(parser)
 
 
@@ -41,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
         config=read_config(),
         machine=recorded_machine(options),
         only_best=True,
+        machines=recorded_machines(options),
     )
     from archbuild.report.flags import new_to_cmake, render_flags, render_reasons, torch_refuses
 
@@ -49,6 +62,8 @@ def run(options: argparse.Namespace) -> int:
         say("note", note)
     if options.why:
         print(render_reasons(selection), file=sys.stderr)
+    if selected.outlooks:
+        _tell_machines(selected)
     for warning in selection.warnings:
         say("warning", warning)
     refused = torch_refuses(selection) if options.format in ("torch", "env", "cmake") else ()
@@ -57,5 +72,12 @@ def run(options: argparse.Namespace) -> int:
     new = new_to_cmake(selection) if options.format in ("env", "cmake") else ()
     if new:
         say("note", f"CMake takes {new[0]} from 3.31.10 and from 4.0.2 on, not before.")
-    print(render_flags(selection, options.format, link=options.link))
+    print(render_flags(selection, options.format, link=options.link, outlooks=selected.outlooks))
     return 0
+
+
+def _tell_machines(selected: Selected) -> None:
+    """What the build will do on each of several machines, on standard error."""
+    from archbuild.report.fleet import render_outlooks
+
+    print(render_outlooks(selected.outlooks, selected.members, width()), file=sys.stderr)

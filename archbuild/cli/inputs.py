@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow t
 if TYPE_CHECKING:
     from archbuild.model.machine import Machine, Toolkit
     from archbuild.model.version import CudaVersion
+    from archbuild.rules.places import Member
 
 # What a command needs is imported when it runs: `archbuild --version` has to be
 # quick, and no command needs everything.
@@ -32,6 +33,24 @@ def recorded_machine(options: argparse.Namespace) -> Machine | None:
     from archbuild.probe.machine import read_machine
 
     return read_machine(options.machine) if options.machine is not None else None
+
+
+def add_machines(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--machines PATH...``."""
+    parser.add_argument("--machines", nargs="+", metavar="RECORD", default=(), help=what)
+
+
+def recorded_machines(options: argparse.Namespace) -> tuple[Member, ...]:
+    """The machines that ``--machines`` names, in order.
+
+    Raises:
+        RecordError: If one of them is no machine record.
+    """
+    if not options.machines:
+        return ()
+    from archbuild.probe.fleet import read_fleet
+
+    return read_fleet(options.machines)
 
 
 def parse_cuda(text: str | None) -> CudaVersion | None:

@@ -22,6 +22,10 @@ COMMANDS = {
     "show": "what device code is in this wheel, library, folder or package",
     "compare": "what changed between two builds",
     "verify": "does this library or wheel hold every target?",
+    "doctor": "can this machine build and run? One root cause first, and its cure",
+    "recommend": 'which torch and CUDA to install for these GPUs; "none" is an answer',
+    "explain": "what does this error mean here, and what cures it",
+    "rebuild": "build an installed extension again for these GPUs, then verify it",
 }
 
 

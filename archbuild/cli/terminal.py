@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -14,12 +15,17 @@ def say(kind: str, text: str) -> None:
 
 
 def open_streams() -> None:
-    """Give a process whose output or errors are closed somewhere to write to."""
+    """Give a process whose output or errors are closed somewhere to write to.
+
+    A letter that the output's encoding does not have is spelled out, not an error.
+    """
     if sys.stdout is None:
         # Open as long as the process.
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def drop_output() -> None:

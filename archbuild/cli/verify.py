@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from archbuild.cli.inputs import add_machines, recorded_machines
 from archbuild.cli.terminal import color, say, width
 
 # ruff: noqa: PLC0415  (see inputs.py)
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--runs-on", metavar="LIST", help='devices: "RTX 4090, 9.0", or native')
     add("--driver", metavar="RELEASE", help="the devices' driver, 550.54")
     add("--driver-cuda", metavar="X.Y", help="the same by the CUDA that it serves, 12.4")
+    add_machines(parser, "records of machines that it must run on, each with its own driver")
     add("--file", metavar="GLOB", help="judge only files of this name")
     add("--no-allow-jit", action="store_true", help="PTX will not do")
     add("--exact", action="store_true", help="more than the targets is as wrong as less")
@@ -79,6 +81,7 @@ def run(options: argparse.Namespace) -> int:
         tegra=options.tegra,
         kernels=options.kernels,
         allow_dev=options.allow_dev,
+        machines=recorded_machines(options),
     )
     source = report.demand.expected.source
     if source and source != "--targets":

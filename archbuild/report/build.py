@@ -56,7 +56,7 @@ def _failure(failure: Failure, run: BuildRun, width: int) -> Iterator[str]:
         yield from wrap(f"  {known.code}: {known.sentence} {known.cure}", width, "  ")
         yield from wrap(f"  See {known.page}", width, "  ")
     elif failure.command:
-        yield from fold(f"  $ {shlex.join(failure.command)}", width, "    ")
+        yield f"  $ {escape(shlex.join(failure.command))}"  # whole, so that it can be pasted
 
 
 def _head(failure: Failure, run: BuildRun) -> str:

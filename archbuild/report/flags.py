@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from archbuild.model.arch import Arch, Suffix
 from archbuild.model.gencode import render_gencodes
@@ -12,22 +12,33 @@ from archbuild.model.machine import Toolkit
 from archbuild.rules.archlist import render_arch_list
 from archbuild.rules.selection import Selection
 
+TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
+if TYPE_CHECKING:
+    from archbuild.rules.fleet import Outlook
+
 FORMATS = ("nvcc", "torch", "cmake", "env", "json")
 SCHEMA = "archbuild.flags/1"
 
 
-def render_flags(selection: Selection, style: str, *, link: bool = False) -> str:
+def render_flags(
+    selection: Selection,
+    style: str,
+    *,
+    link: bool = False,
+    outlooks: Sequence[Outlook] = (),
+) -> str:
     """The selection in one of :data:`FORMATS`, without a newline at the end.
 
     Args:
         selection: What to build.
         style: One of :data:`FORMATS`.
         link: For ``nvcc`` and ``json``: add what linking a shared library needs.
+        outlooks: For ``json``: what the build will do on recorded machines.
     """
     if style == "json":
         import json  # noqa: PLC0415  (no other format needs it)
 
-        return json.dumps(flags_document(selection, link=link), indent=2)
+        return json.dumps(flags_document(selection, link=link, outlooks=outlooks), indent=2)
     if style == "torch":
         return torch_list(selection)
     if style == "cmake":
@@ -91,7 +102,9 @@ def _exports(selection: Selection) -> Iterable[str]:
         yield f'export LIBRARY_PATH={folders}"${{LIBRARY_PATH:+:$LIBRARY_PATH}}"'
 
 
-def flags_document(selection: Selection, *, link: bool = False) -> dict[str, object]:
+def flags_document(
+    selection: Selection, *, link: bool = False, outlooks: Sequence[Outlook] = ()
+) -> dict[str, object]:
     """The selection as what ``--format json`` prints; its schema ships beside."""
     from archbuild.model.record import encode  # noqa: PLC0415  (as json above)
 
@@ -106,7 +119,7 @@ def flags_document(selection: Selection, *, link: bool = False) -> dict[str, obj
         }
         for choice in selection.choices
     ]
-    return {
+    document = {
         "schema": SCHEMA,
         "source": selection.source,
         "gencodes": choices,
@@ -120,6 +133,11 @@ def flags_document(selection: Selection, *, link: bool = False) -> dict[str, obj
         "warnings": list(selection.warnings),
         "notes": list(selection.notes),
     }
+    if outlooks:
+        from archbuild.report.fleet import outlook_documents  # noqa: PLC0415  (as json above)
+
+        document["machines"] = outlook_documents(outlooks)
+    return document
 
 
 def render_reasons(selection: Selection) -> str:

@@ -33,11 +33,12 @@ def render_table(
 
     Args:
         columns: What the columns are.
-        rows: Cells, as many as there are columns; they are made safe here.
+        rows: Cells, as many as there are columns; they and the heads are made safe here.
         width: Columns of the terminal, the indentation included.
         indent: What each line begins with.
     """
-    table = [[column.head for column in columns], *([escape(cell) for cell in row] for row in rows)]
+    heads = [column.head for column in columns]
+    table = [[escape(cell) for cell in row] for row in (heads, *rows)]
     widths = [max(map(cells, column)) for column in zip(*table, strict=True)]
     room = width - len(indent)
     kept = _kept(columns, widths, room)

@@ -104,10 +104,66 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
         width: Columns, the indentation included.
         indent: What every line after the first begins with.
     """
+    if has_wide(text):
+        return list(_filled(_pieces(escape(text)), width, indent))
     import textwrap  # noqa: PLC0415 - slow to import
 
     lines = textwrap.wrap(escape(text), width, subsequent_indent=indent, break_on_hyphens=False)
     return [piece for line in lines for piece in _split(line, width, indent)]
+
+
+def has_wide(text: str) -> bool:
+    """Whether the text has letters that need two columns, as Chinese has."""
+    return not text.isascii() and any(map(_is_wide, text))
+
+
+def _is_wide(char: str) -> bool:
+    return unicodedata.east_asian_width(char) in "WF"
+
+
+# What may not begin a line, and what may not end one.
+_CLOSING = frozenset("，。、；：！？）】》」』”’,.;:!?)]}%")  # noqa: RUF001
+_OPENING = frozenset("（【《「『“‘([{")  # noqa: RUF001
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """What a line may end after: a wide letter with its marks, a word, a blank."""
+    piece = ""
+    for char in text:
+        if piece and _may_break(piece[-1], char):
+            yield piece
+            piece = ""
+        piece += char
+    if piece:
+        yield piece
+
+
+def _may_break(left: str, right: str) -> bool:
+    if left == " " or right == " ":
+        return left != right
+    if right in _CLOSING or left in _OPENING:
+        return False
+    return _is_wide(left) or _is_wide(right)
+
+
+def _filled(pieces: Iterator[str], width: int, indent: str) -> Iterator[str]:
+    line, used = "", 0
+    for piece in pieces:
+        need = cells(piece)
+        if line.strip() and used + need > width:
+            yield line.rstrip()
+            line = indent
+            used = cells(line)
+            if piece.isspace():
+                continue
+        line += piece
+        used += need
+        if used > width:
+            *whole, line = _split(line, width, indent)
+            used = cells(line)
+            yield from whole
+    if line.strip():
+        yield line.rstrip()
 
 
 def fold(text: str, width: int, indent: str = "") -> list[str]:

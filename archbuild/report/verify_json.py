@@ -7,6 +7,7 @@ from typing import Any
 
 from archbuild.model.coverage import DeviceCoverage, DriverFloor, Floors, Outcome
 from archbuild.model.record import encode
+from archbuild.report.fleet import verdict_documents
 from archbuild.rules.demand import Demand
 from archbuild.rules.devices import DeviceSummary
 from archbuild.rules.judge import FileVerdict
@@ -40,6 +41,7 @@ def verify_document(report: VerifyReport) -> dict[str, Any]:
         "second_reader": encode(report.second),
         "findings": encode(report.findings),
         "devices": [_device(device) for device in report.devices],
+        "machines": verdict_documents(report.places),
         "files": [_file(verdict) for verdict in report.files],
         "waived": [
             {"finding": encode(finding), "reason": waiver.reason}

@@ -7,8 +7,12 @@ from collections.abc import Iterator, Sequence
 from archbuild.model.arch import Arch
 from archbuild.model.coverage import Outcome
 from archbuild.model.finding import Finding, Severity
+from archbuild.report.coverage_cell import floor_cell
+from archbuild.report.fleet import driver_words, fleet_row, place_words
+from archbuild.report.markdown import code, plain, row
 from archbuild.report.text import escape
-from archbuild.report.verify import floor_cell, group_findings, summary_of
+from archbuild.report.verify import group_findings, summary_of
+from archbuild.report.verify_tables import device_heads
 from archbuild.rules.codes import title_of
 from archbuild.rules.judge import FileVerdict
 from archbuild.rules.verify_outcome import VerifyReport
@@ -25,26 +29,38 @@ _KINDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "
 def verify_markdown(report: VerifyReport) -> str:
     """The report as Markdown, for a step summary or a comment."""
     outcome, *rest = summary_of(report)
-    lines = [f"### {_plain(outcome)}", ""]
+    lines = [f"### {plain(outcome)}", ""]
+    lines += _machine_table(report)
     lines += _device_table(report)
     lines += _target_table(report)
     for group in group_findings(report.findings):
         lines += _findings(group)
-    lines += ["", *map(_plain, rest)]
+    lines += ["", *map(plain, rest)]
     return "\n".join(lines).strip()
+
+
+def _machine_table(report: VerifyReport) -> Iterator[str]:
+    if not report.demand.members:
+        return
+    yield from row(["machine", "GPU", "driver", "runs", "errors"], head=True)
+    for told in map(fleet_row, report.places):
+        place = told.place
+        cells = [place.machine, place_words(place), driver_words(place), told.word, told.detail]
+        yield from row([plain(cell) for cell in cells])
+    yield ""
 
 
 def _device_table(report: VerifyReport) -> Iterator[str]:
     if not report.devices:
         return
-    yield from _row([*_DEVICE_HEADS, "errors"], head=True)
-    for device in report.devices:
+    yield from row([*_DEVICE_HEADS, "errors"], head=True)
+    for head, device in zip(device_heads(report), report.devices, strict=True):
         kernels = device.kernels
         counts = ["-" if kernels is None else str(kernels[outcome]) for outcome in _ORDER]
         floors = (device.floors.sass, device.floors.ptx, device.floors.device)
         errors = ", ".join(map(str, device.errors))
-        row = [str(device.destination.capability), *counts, *map(floor_cell, floors), errors]
-        yield from _row(row)
+        cells = [head, *counts, *map(floor_cell, floors), errors]
+        yield from row(cells)
     yield ""
 
 
@@ -53,10 +69,10 @@ def _target_table(report: VerifyReport) -> Iterator[str]:
     targets = report.demand.targets
     if not targets or not judged:
         return
-    yield from _row(["file", *map(str, targets)], head=True)
+    yield from row(["file", *map(str, targets)], head=True)
     for verdict in judged:
         held = [_held(verdict, target) for target in targets]
-        yield from _row([_code(verdict.path), *held])
+        yield from row([code(verdict.path), *held])
     yield ""
 
 
@@ -66,31 +82,15 @@ def _held(verdict: FileVerdict, target: Arch) -> str:
     return "**no**" if target in verdict.targets.missing else ""
 
 
-def _row(cells: Sequence[str], *, head: bool = False) -> Iterator[str]:
-    yield f"| {' | '.join(cells)} |"
-    if head:
-        yield f"|{'---|' * len(cells)}"
-
-
 def _findings(group: Sequence[Finding]) -> Iterator[str]:
     first = group[0]
     yield f"- **{first.severity.value} {first.code}** ({title_of(first.code)})"
     for finding in group[:_SHOWN]:
-        yield f"  - {_plain(finding.message)}"
+        yield f"  - {plain(finding.message)}"
     if len(group) > _SHOWN:
         yield f"  - and {len(group) - _SHOWN} more"
     if first.advice:
-        yield f"  - {_plain(first.advice)}"
-
-
-def _code(text: str) -> str:
-    return f"`{escape(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
-
-
-def _plain(text: str) -> str:
-    """Text in which nothing is markup; names from a file could hold some."""
-    text = escape(text).replace("&", "&amp;").replace("<", "&lt;")
-    return "".join(f"\\{char}" if char in "\\`*_[]|#@" else char for char in text)
+        yield f"  - {plain(first.advice)}"
 
 
 def verify_github(report: VerifyReport) -> str:

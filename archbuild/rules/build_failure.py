@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from archbuild.model.arch import Arch, Suffix
 from archbuild.rules.build_error import BuildError, page_of_error
+from archbuild.rules.filling import fill
 from archbuild.rules.source_errors import SOURCE_ERRORS
 from archbuild.rules.tool_errors import TOOL_ERRORS
 
@@ -17,7 +19,6 @@ from archbuild.rules.tool_errors import TOOL_ERRORS
 #: Every text that is known.
 BUILD_ERRORS = (*TOOL_ERRORS, *SOURCE_ERRORS)
 
-_PATTERNS = tuple(re.compile(row.pattern, re.MULTILINE) for row in BUILD_ERRORS)
 _BY_CODE = {row.code: row for row in BUILD_ERRORS}
 #: As a shell and as Python tell of a process that a signal ended.
 _BY_SIGNAL = {9: "A101", 6: "A118", 7: "A118", 11: "A118"}
@@ -100,10 +101,16 @@ def plain_words(output: str) -> str:
     return _COLOURS.sub("", output).replace("\r\n", "\n")
 
 
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """Compiled when something fails, which is seldom."""
+    return tuple(re.compile(row.pattern, re.MULTILINE) for row in BUILD_ERRORS)
+
+
 def _cause(text: str) -> tuple[BuildError, re.Match[str]] | None:
     found = [
         (row.rank, match.start(), index, match)
-        for index, (row, pattern) in enumerate(zip(BUILD_ERRORS, _PATTERNS, strict=True))
+        for index, (row, pattern) in enumerate(zip(BUILD_ERRORS, _patterns(), strict=True))
         if (match := pattern.search(text))
     ]
     if not found:
@@ -126,26 +133,6 @@ def _explain(row: BuildError, values: dict[str, str], context: _Context) -> Expl
     if row.code in _MORE:
         values |= _MORE[row.code](values, context)
     return Explanation(row.code, fill(row.sentence, values), fill(row.cure, values))
-
-
-_OPTIONAL = re.compile(r"\[([^][]*\{\w+\}[^][]*)\]")
-
-
-def fill(template: str, values: Mapping[str, str]) -> str:
-    """A template with its values; what stands in brackets goes where one of its values is missing.
-
-    Examples:
-        >>> fill("a word[: {word}].", {"word": "-O2"}), fill("a word[: {word}].", {})
-        ('a word: -O2.', 'a word.')
-        >>> fill("pip install toolkit[cccl]", {})
-        'pip install toolkit[cccl]'
-    """
-
-    def keep(match: re.Match[str]) -> str:
-        names = re.findall(r"\{(\w+)\}", match[1])
-        return match[1] if all(values.get(name) for name in names) else ""
-
-    return re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], "?"), _OPTIONAL.sub(keep, template))
 
 
 def _memory(_values: Mapping[str, str], context: _Context) -> dict[str, str]:

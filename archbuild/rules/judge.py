@@ -151,7 +151,7 @@ def _audit(file: DeviceFile, intent: Intent | None) -> Iterable[Finding]:
 
 def _at(file: DeviceFile, destination: Destination) -> Destination:
     """The destination, with a driver for the system that the file is for."""
-    return replace(destination, windows=file.format in _WINDOWS)
+    return replace(destination, windows=destination.windows or file.format in _WINDOWS)
 
 
 def count_kernels(file: DeviceFile) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from archbuild.errors import NoToolkitError
-from archbuild.model.arch import Arch
+from archbuild.model.arch import Arch, ComputeCapability
 from archbuild.model.machine import Absence, Machine, Toolkit
 from archbuild.model.version import CudaVersion
 
@@ -14,7 +14,8 @@ DETECTED = "the GPUs of this machine"
 TORCH = "what the installed torch holds"
 NVCC = "nvcc's all-major"
 
-_TYPED = ("ARCHBUILD_ARCHS", "TORCH_CUDA_ARCH_LIST")
+#: Variables that name a list, the first wins.
+TYPED = ("ARCHBUILD_ARCHS", "TORCH_CUDA_ARCH_LIST")
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,14 @@ class Request:
         source: The option, the variable, the table, or what was detected.
         text: The architecture list as typed; None: nothing was typed.
         passed_over: Other sources that also named a list, and lost.
+        homes: In which machines GPUs of a capability are, where it is several machines
+            that are built for.
     """
 
     source: str
     text: str | None = None
     passed_over: tuple[str, ...] = ()
+    homes: tuple[tuple[ComputeCapability, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def choose_request(
     """
     typed = [
         (name, option),
-        *((variable, machine.variable(variable)) for variable in _TYPED),
+        *((variable, machine.variable(variable)) for variable in TYPED),
         ("[tool.archbuild] archs", config),
     ]
     named = [(source, text) for source, text in typed if text is not None]
@@ -92,7 +96,7 @@ def needs_gpus(
         option: The value of ``--arch``, or an argument.
         config: ``archs`` of ``[tool.archbuild]``.
     """
-    typed = [option, config, *(variables.get(name) for name in _TYPED)]
+    typed = [option, config, *(variables.get(name) for name in TYPED)]
     added = [variables.get(name) for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
     native = any("native" in text.lower() for text in (*typed, *added) if text)
     return native or not any(text and text.strip() for text in typed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from archbuild.errors import NoGpuError, UnsupportedTargetError
@@ -17,8 +17,9 @@ from archbuild.rules.buildable import (
     toolkit_cure,
 )
 from archbuild.rules.expectation import images_of_word
+from archbuild.rules.left_out import left_out
 from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_variable
-from archbuild.rules.reach import Reach, best_reach, nearest_real, nearest_virtual
+from archbuild.rules.reach import nearest_real, nearest_virtual
 from archbuild.rules.request import DETECTED, NVCC, TORCH, Compiler, Request, unheeded
 
 
@@ -104,8 +105,8 @@ def select(request: Request, machine: Machine, compiler: Compiler) -> Selection:
     """
     if request.text is not None:
         draft = _typed(request, machine, compiler)
-    elif request.source == DETECTED:
-        draft = _detected(machine, compiler)
+    elif request.source == DETECTED or request.homes:
+        draft = _detected(request, machine, compiler)
     elif request.source == TORCH:
         draft = _held_by_torch(machine, compiler)
     else:
@@ -210,12 +211,13 @@ def _word(word: Word, reason: str, machine: Machine, compiler: Compiler) -> _Dra
     return _Draft((*((arch, reason) for arch in real), (tail, f"{reason}: PTX for newer GPUs")))
 
 
-def _detected(machine: Machine, compiler: Compiler) -> _Draft:
-    draft = _gpus(machine.gpus, compiler)
+def _detected(request: Request, machine: Machine, compiler: Compiler) -> _Draft:
+    draft = _gpus(machine.gpus, compiler, dict(request.homes))
     if not draft.reasons:
         return draft
     draft = draft.plus(_tail(draft))
-    return draft.plus(_Draft(notes=(_left_out([arch for arch, _ in draft.reasons]),)))
+    note = left_out([arch for arch, _ in draft.reasons], request.source)
+    return draft.plus(_Draft(notes=(note,)))
 
 
 def _held_by_torch(machine: Machine, compiler: Compiler) -> _Draft:
@@ -230,7 +232,9 @@ def _held_by_torch(machine: Machine, compiler: Compiler) -> _Draft:
     return draft.plus(_tail(draft), _Draft(notes=(note,)))
 
 
-def _gpus(gpus: Sequence[Gpu], compiler: Compiler) -> _Draft:
+def _gpus(
+    gpus: Sequence[Gpu], compiler: Compiler, homes: Mapping[ComputeCapability, str] | None = None
+) -> _Draft:
     drafts = []
     seen: dict[ComputeCapability, list[str]] = {}
     for gpu in gpus:
@@ -239,7 +243,8 @@ def _gpus(gpus: Sequence[Gpu], compiler: Compiler) -> _Draft:
     for capability, names in sorted(seen.items()):
         label = f"{' and '.join(dict.fromkeys(names))} ({capability})"
         target = Arch(Stage.REAL, capability)
-        drafts.append(_wanted(target, f"{label} is in this machine", label, compiler))
+        where = (homes or {}).get(capability, "this machine")
+        drafts.append(_wanted(target, f"{label} is in {where}", label, compiler))
     unknown = [gpu.name for gpu in gpus if gpu.capability is None]
     said = tuple(f"The capability of {name} could not be read; it is left out." for name in unknown)
     return _Draft(warnings=said).plus(*drafts)
@@ -274,24 +279,6 @@ def _tail(draft: _Draft) -> _Draft:
         return _Draft()
     highest = max(plain, key=lambda arch: arch.capability).virtual
     return _Draft(((highest, "PTX for newer GPUs"),))
-
-
-def _left_out(targets: Sequence[Arch]) -> str:
-    """On which devices a build for these targets will not run, as one note."""
-    from archbuild.facts.architectures import CAPABILITIES, RENAMED  # noqa: PLC0415  (a table)
-
-    old_numbers = {row.old for row in RENAMED}
-    current = [row.capability for row in CAPABILITIES if row.capability not in old_numbers]
-    ways = {capability: best_reach(targets, capability) for capability in current}
-    served = [c for c, way in ways.items() if way in (Reach.NATIVE, Reach.JIT)]
-    # A GPU may be newer than every row.
-    oldest = min(served, default=min(target.capability for target in targets))
-    gaps = [str(c) for c in current if c > oldest and c not in served]
-    nor = f", nor on {', '.join(gaps)}" if gaps else ""
-    return (
-        f"Built for the GPUs of this machine: it will not run on GPUs older than {oldest}{nor}. "
-        "To ship it, name a list: --arch, TORCH_CUDA_ARCH_LIST."
-    )
 
 
 # --- the end of every way ---------------------------------------------------------------

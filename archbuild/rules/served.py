@@ -60,7 +60,7 @@ def check_served(
             that could fail.
         allow_jit: Whether PTX will do; otherwise JIT is an error.
     """
-    return tuple(
+    found = (
         finding
         for coverage in coverages
         for finding in (
@@ -71,6 +71,8 @@ def check_served(
             *_check_jit(path, coverage, allow_jit=allow_jit),
         )
     )
+    # Of two drivers for one device much is the same.
+    return tuple(dict.fromkeys(found))
 
 
 def _with(coverage: DeviceCoverage, *outcomes: Outcome) -> list[RegionCoverage]:

@@ -122,7 +122,8 @@ _HEADERS = (
         _missing(r"[^\s':\"]+"),
         "The header {header} was not found.",
         "Name its folder in include_dirs of the extension; if it is of a git submodule: "
-        "git submodule update --init --recursive",
+        "git submodule update --init --recursive; if this is an unpacked sdist: name it in "
+        "MANIFEST.in, or in depends= of the extension.",
         _TOOLS,
         Rank.SYMPTOM,
     ),

@@ -12,6 +12,7 @@ from archbuild.rules.demand import Demand
 from archbuild.rules.devices import DeviceSummary, sum_devices
 from archbuild.rules.expectation import Expectation
 from archbuild.rules.judge import MANIFEST, FileVerdict
+from archbuild.rules.place_verdicts import PlaceVerdict, judge_places
 
 _UNDECIDED = frozenset({UNDECIDED.code, TEGRA.code})
 
@@ -84,6 +85,11 @@ class VerifyReport:
         judged = [verdict for verdict in self.files if verdict.devices]
         counted = all(verdict.kernels is not None for verdict in judged)
         return sum_devices([verdict.devices for verdict in judged], counted=counted)
+
+    @property
+    def places(self) -> tuple[PlaceVerdict, ...]:
+        """All files on the GPUs of recorded machines."""
+        return judge_places(self.demand, self.files)
 
 
 def note_unasked(verdicts: Sequence[FileVerdict]) -> tuple[FileVerdict, ...]:

@@ -13,6 +13,8 @@ from archbuild.model.version import CudaVersion
 from archbuild.probe.machine import query_machine
 from archbuild.probe.torch_build import query_torch_archs
 from archbuild.rules.request import (
+    Compiler,
+    Request,
     choose_compiler,
     choose_request,
     needs_gpus,
@@ -22,6 +24,10 @@ from archbuild.rules.request import (
 TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from archbuild.rules.fleet import Outlook
+    from archbuild.rules.places import Member
     from archbuild.rules.selection import Selection
 
 
@@ -32,10 +38,14 @@ class Selected:
     Args:
         selection: What to build.
         machine: As it was when the selection was made.
+        outlooks: What the build will do on each of several recorded machines.
+        members: Their names, also of those without a GPU.
     """
 
     selection: Selection
     machine: Machine
+    outlooks: tuple[Outlook, ...] = ()
+    members: tuple[str, ...] = ()
 
 
 def select_archs(
@@ -48,6 +58,7 @@ def select_archs(
     gpus: bool = False,
     name: str = "--arch",
     only_best: bool = False,
+    machines: Sequence[Member] = (),
 ) -> Selected:
     """Decide what to build, asking the machine no more than the answer needs.
 
@@ -61,6 +72,8 @@ def select_archs(
         name: Where ``arch`` was written, for people.
         only_best: Ask no more toolkits than the selection needs, and for no
             cuobjdump.
+        machines: Recorded machines to build for, all with one list; without ``arch``
+            it is made of their GPUs. ``machine`` then is the one that builds.
 
     Returns:
         The selection and the machine.
@@ -72,17 +85,38 @@ def select_archs(
     config = config or Config()
     question = None
     if machine is None:
-        asked = gpus or needs_gpus(os.environ, option=arch, config=config.archs)
+        asked = gpus or (not machines and needs_gpus(os.environ, option=arch, config=config.archs))
         question = _Question(gpus=asked, toolkit=toolkit, only_best=only_best)
     # The rules are loaded while nvcc and the driver think about their answers.
     from archbuild.rules.selection import select  # noqa: PLC0415
 
     if question is not None:
-        machine = with_torch_archs(question.answer(), arch, config)
+        machine = question.answer()
+        if not machines:
+            machine = with_torch_archs(machine, arch, config)
     assert machine is not None
     compiler = choose_compiler(machine, cuda)
+    if machines:
+        return _select_for(machines, arch, machine, compiler)
     request = choose_request(machine, option=arch, config=config.archs, name=name)
     return Selected(select(request, machine, compiler), machine)
+
+
+def _select_for(
+    members: Sequence[Member], arch: str | None, builder: Machine, compiler: Compiler
+) -> Selected:
+    """One selection for several machines, and what it does on each."""
+    from archbuild.rules import fleet  # noqa: PLC0415 -- as above
+    from archbuild.rules.selection import select  # noqa: PLC0415
+
+    machine = fleet.with_fleet(builder, members)
+    native = arch is None or arch.strip().lower() == "native"
+    request = fleet.fleet_request(builder, members) if native else Request("--arch", arch)
+    selection = select(request, machine, compiler)
+    outlooks = fleet.foresee(selection, members)
+    warnings = (*selection.warnings, *fleet.fleet_warnings(outlooks))
+    names = tuple(member.name for member in members)
+    return Selected(replace(selection, warnings=warnings), machine, outlooks, names)
 
 
 def with_torch_archs(machine: Machine, arch: str | None, config: Config) -> Machine:

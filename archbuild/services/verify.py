@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from archbuild.binary.manifests import Manifests
 from archbuild.binary.names import normalize
-from archbuild.binary.reader import iter_files
 from archbuild.binary.recognize import READER
-from archbuild.errors import ArchbuildError, BinaryError, NotKnownError, UsageError
+from archbuild.errors import ArchbuildError, NotKnownError, UsageError
 from archbuild.model.arch import Arch
 from archbuild.model.finding import Finding
 from archbuild.model.image import DeviceFile
@@ -24,11 +21,14 @@ from archbuild.probe.machine import query_machine
 from archbuild.probe.manifest_files import ManifestFiles
 from archbuild.probe.project import read_config
 from archbuild.probe.second_reader import OtherReader
+from archbuild.probe.wanted_files import WantedFiles
 from archbuild.rules.agreement import Agreement
 from archbuild.rules.codes import UNREADABLE
 from archbuild.rules.demand import Demand, Options, make_demand, parse_tegra, spell_targets
 from archbuild.rules.judge import FileVerdict, judge_file, wants_closer_look
 from archbuild.rules.package_checks import bytes_by_arch, check_driver_bundled, check_size
+from archbuild.rules.place_verdicts import check_places, judge_places
+from archbuild.rules.places import Member
 from archbuild.rules.targets import check_any_code, check_container, unreadable
 from archbuild.rules.verify_outcome import (
     SecondReader,
@@ -38,8 +38,6 @@ from archbuild.rules.verify_outcome import (
 )
 from archbuild.rules.waivers import apply_waivers, new_findings
 
-#: Bytes of a file whose kernels are read in any case: a sixth of a second, at the most.
-SMALL = 16 << 20
 #: Who may read the files.
 READERS = ("auto", "native", "cuobjdump", "both")
 
@@ -62,6 +60,7 @@ def verify(
     tegra: str = "undocumented",
     kernels: bool | None = None,
     allow_dev: bool = False,
+    machines: Sequence[Member] = (),
 ) -> VerifyReport:
     """Whether files hold what they should, and run where they should.
 
@@ -91,6 +90,8 @@ def verify(
         kernels: Whether to read the kernels; None: for devices always, for
             targets only of small files and where they decide.
         allow_dev: Whether a development build will do.
+        machines: Recorded machines: their GPUs are devices it must run on, each with
+            its machine's own driver; one that is named here goes before theirs.
 
     Returns:
         The report; ``ok`` sums it up, ``findings`` says why.
@@ -120,12 +121,14 @@ def verify(
         size_budget=None if size_budget is None else str(size_budget),
         tegra=parse_tegra(tegra),
         allow_dev=allow_dev,
+        machines=tuple(machines),
     )
     before = None if baseline is None else read_baseline(baseline)
     machine = _machine(options, settings.verify.runs_on, reader)
     demand = make_demand(options, machine, settings)
     other = OtherReader(_cuobjdump(machine, reader), len(paths) > 1)
-    look = _Look(demand, file, kernels, len(paths) > 1, other, reader)
+    deep = bool(demand.destinations)
+    look = _Look(demand, WantedFiles(file, kernels, deep, other, reader), len(paths) > 1)
     return _report([str(one) for one in paths], look, settings.waivers, before)
 
 
@@ -167,11 +170,12 @@ def _report(
     if not paths:
         raise UsageError("verify was given nothing to verify.", "Name a library or a wheel.")
     seen = [look.at(path) for path in paths]
-    found = [finding for one in seen for finding in one.findings]
     verdicts = note_unasked([verdict for one in seen for verdict in one.verdicts])
+    found = [finding for one in seen for finding in one.findings]
+    found += check_places(judge_places(look.demand, verdicts))
     unread = [finding for finding in found if finding.code == UNREADABLE.code]
-    if look.glob is not None and not verdicts and not unread:
-        message = f"No file in {', '.join(paths)} matches {look.glob!r}."
+    if look.files.glob is not None and not verdicts and not unread:
+        message = f"No file in {', '.join(paths)} matches {look.files.glob!r}."
         raise UsageError(message, "Look at the names first: archbuild show X")
     judged = apply_waivers([f for f in found if f.code != UNREADABLE.code], waivers)
     kept = judged.kept
@@ -186,7 +190,7 @@ def _report(
         tuple(finding for finding in judged.kept if finding not in set(kept)),
         look.who,
         look.second([one.agreement for one in seen]),
-        bool(look.kernels),
+        bool(look.files.kernels),
     )
 
 
@@ -201,25 +205,22 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Look:
-    """How to look: at which files, for what, with what."""
+    """How to look: for what, and with whose eyes."""
 
     demand: Demand
-    glob: str | None
-    kernels: bool | None
+    files: WantedFiles
     several: bool
-    other: OtherReader
-    reader: str
 
     @property
     def who(self) -> str:
         """Who reads the files in the first place."""
-        return self.other.name if self.reader == "cuobjdump" else READER
+        return self.files.other.name if self.files.reader == "cuobjdump" else READER
 
     def second(self, agreements: Sequence[Agreement]) -> SecondReader | None:
         """What came of asking cuobjdump as well; None where nobody wanted it."""
-        if self.reader in ("native", "cuobjdump"):
+        if self.files.reader in ("native", "cuobjdump"):
             return None
-        return self.other.sum_up(agreements)
+        return self.files.other.sum_up(agreements)
 
     def at(self, path: str) -> _Seen:
         """Read everything in a path, and judge it."""
@@ -228,8 +229,8 @@ class _Look:
         errors: list[ArchbuildError] = []
         manifests = Manifests()
         files, verdicts = self._judge(path, errors, manifests)
-        both = self.reader != "cuobjdump"
-        agreement = self.other.compare(path, files) if both else Agreement()
+        both = self.files.reader != "cuobjdump"
+        agreement = self.files.other.compare(path, files) if both else Agreement()
         findings = (
             *(unreadable(error.message, path, error.advice) for error in errors),
             *self._check_whole(path, files, errors),
@@ -243,12 +244,12 @@ class _Look:
     ) -> tuple[list[DeviceFile], list[FileVerdict]]:
         """Every file with its verdict; those that need it are read again, with kernels."""
         # A manifest may come after its library, so that nothing is judged before the end.
-        files = list(_until_damaged(self._read(path, errors, manifests), errors))
+        files = list(self.files.read(path, errors, manifests))
         beside = ManifestFiles(manifests, errors, [file.path for file in files])
         closer = {
             file.path
             for file in files
-            if self.kernels is None
+            if self.files.kernels is None
             and wants_closer_look(file, self.demand, beside.manifest_of(file.path))
         }
         verdicts = {
@@ -256,7 +257,7 @@ class _Look:
             for file in files
             if file.path not in closer
         }
-        for file in self._read_deep(path, closer, errors, manifests):
+        for file in self.files.read_kernels(path, closer, errors, manifests):
             verdicts[file.path] = self._verdict(path, file, beside)
         named = [self._named(path, file) for file in files]
         return named, [verdicts[file.path] for file in files if file.path in verdicts]
@@ -266,54 +267,6 @@ class _Look:
         verdict = judge_file(named, self.demand, beside.manifest_of(file.path))
         more = tuple(beside.findings(file.path, named.path))
         return replace(verdict, findings=(*verdict.findings, *more)) if more else verdict
-
-    def _read_deep(
-        self, path: str, closer: set[str], errors: list[ArchbuildError], manifests: Manifests
-    ) -> Iterator[DeviceFile]:
-        if closer:
-            deep = iter_files(
-                path,
-                kernels=True,
-                names=None,
-                errors=errors,
-                wanted=closer.__contains__,
-                manifests=manifests,
-            )
-            yield from _until_damaged(deep, errors)
-
-    def _read(
-        self, path: str, errors: list[ArchbuildError], manifests: Manifests
-    ) -> Iterator[DeviceFile]:
-        if self.reader == "cuobjdump":
-            yield from self._read_elsewhere(path, errors, manifests)
-            return
-        deep = self.kernels if self.kernels is not None else bool(self.demand.destinations)
-        small = 0 if self.kernels is False else SMALL
-        yield from iter_files(
-            path,
-            kernels=deep,
-            errors=errors,
-            small=small,
-            names=True if self.kernels else None,
-            wanted=self._is_wanted,
-            manifests=manifests,
-        )
-
-    def _read_elsewhere(
-        self, path: str, errors: list[ArchbuildError], manifests: Manifests
-    ) -> Iterator[DeviceFile]:
-        """By cuobjdump alone; the manifests it can't find."""
-        for look in self.other.ask(path, self._is_wanted, kernels=self.kernels is not False):
-            if look.file is not None:
-                yield look.file
-            if look.file is None or look.passed_over:
-                errors.append(BinaryError(look.reason or look.passed_over, look.advice))
-        with suppress(ArchbuildError):
-            list(iter_files(path, wanted=lambda _: False, errors=errors, manifests=manifests))
-
-    def _is_wanted(self, name: str) -> bool:
-        glob, base = self.glob, PurePath(name).name
-        return glob is None or fnmatchcase(name, glob) or fnmatchcase(base, glob)
 
     def _named(self, path: str, file: DeviceFile) -> DeviceFile:
         """With several paths a member's name says which wheel it is from."""
@@ -330,22 +283,12 @@ class _Look:
             from archbuild.binary.wheel import describe_container  # noqa: PLC0415
 
             yield from check_container(describe_container(path), path)
-        if files or self.glob is None:
+        if files or self.files.glob is None:
             yield from check_any_code(files, path, unread=len(errors))
         yield from check_driver_bundled(file.path for file in files)
         if self.demand.size_budget is not None:
             size = Path(path).stat().st_size if Path(path).is_file() else _total(files)
             yield from check_size(path, size, self.demand.size_budget, bytes_by_arch(files))
-
-
-def _until_damaged(
-    files: Iterator[DeviceFile], errors: list[ArchbuildError]
-) -> Iterator[DeviceFile]:
-    """The files as far as there is reading on; why there is none goes to the errors."""
-    try:
-        yield from files
-    except ArchbuildError as error:
-        errors.append(error)
 
 
 def _total(files: Sequence[DeviceFile]) -> int:
