@@ -192,4 +192,5 @@ def bench(session: nox.Session) -> None:
     wheels = sorted(wheel_folder().glob("*manylinux*.whl"), key=lambda path: -path.stat().st_size)
     session.run("python", "benchmarks/startup.py", env=CLEAN)
     session.run("python", "benchmarks/reader.py", "--wheel", str(wheels[0]), env=CLEAN)
+    session.run("python", "benchmarks/doctor.py", env=CLEAN)
     session.run("python", "benchmarks/build.py", *session.posargs, env=CLEAN)

@@ -20,12 +20,14 @@ class Command:
         words: The program and its arguments.
         cwd: Where to run it.
         env: Its whole environment; None: this process's.
+        codes: The exit codes with which it has done its work.
     """
 
     name: str
     words: Sequence[str]
     cwd: str | None = None
     env: Mapping[str, str] | None = None
+    codes: Sequence[int] = (0,)
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def run_once(command: Command) -> tuple[float, int]:
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
+        if process.returncode not in command.codes:
             said.seek(0)
             words = said.read().decode(errors="replace")
             raise SystemExit(f"{command.name} failed: {words[-2000:]}")

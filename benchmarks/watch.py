@@ -14,7 +14,7 @@ from pathlib import Path
 
 from timing import Command
 
-_PAUSE = 0.2
+_PAUSE = 1.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -24,8 +24,9 @@ class Watched:
 
     Args:
         seconds: Wall time.
-        memory: The most bytes that all its processes held at one time, as seen five
-            times a second; pages that several share count once for each.
+        memory: The most bytes that all its processes held at one time, as seen once a
+            second: looking more often takes from a build that keeps all processors
+            busy. Pages that several share count once for each.
         busy: The part of the time in which all processors of this machine were at
             work, whoever used them: so nothing else may run beside it.
         status: Its exit status, minus a signal's number.
