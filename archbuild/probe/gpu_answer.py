@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import Any
 
 from archbuild.model.arch import ComputeCapability
 from archbuild.model.version import CudaVersion, DriverRelease
-from archbuild.probe.process import Failure, Outcome, first_line
+from archbuild.probe.process import Failure, Outcome, first_line, json_lines
 
 NVML = "nvml"
 CUDA = "cuda"
@@ -114,7 +113,7 @@ def read_cuda(outcome: Outcome) -> Answer:
 
 
 def _read_child(source: str, outcome: Outcome) -> Answer:
-    records = list(_records(outcome.stdout))
+    records = list(json_lines(outcome.stdout))
     driver = next(_all(records, "driver"), {})
     answer = Answer(
         source,
@@ -153,17 +152,6 @@ def _broken_off(answer: Answer, outcome: Outcome) -> Answer:
 def _ended(answer: Answer, outcome: Outcome) -> Answer:
     timed_out = outcome.failure is Failure.TIMED_OUT
     return replace(answer, timed_out=timed_out, crashed=(outcome.returncode or 0) < 0)
-
-
-def _records(text: str) -> Iterator[dict[str, Any]]:
-    """The lines that are JSON objects; libraries may print anything between them."""
-    for line in text.splitlines():
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            yield record
 
 
 def _all(records: list[dict[str, Any]], kind: str) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
 if TYPE_CHECKING:
-    from typing import IO
+    from collections.abc import Iterator
+    from typing import IO, Any
 
 #: Bytes kept of each stream; a program that prints more is ended.
 OUTPUT_LIMIT = 16 << 20
@@ -75,6 +76,19 @@ def first_line(text: str) -> str:
     """The first line with something on it, printable and of at most 200 characters."""
     line = next((line for line in text.splitlines() if line.strip()), "").strip()
     return "".join(c if c.isprintable() else "?" for c in line)[:200]
+
+
+def json_lines(text: str) -> Iterator[dict[str, Any]]:
+    """The lines that are JSON objects; libraries in a child may print anything between them."""
+    import json  # noqa: PLC0415 -- most programs print none
+
+    for line in text.splitlines():
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict):
+            yield record
 
 
 def _ending(returncode: int) -> str:

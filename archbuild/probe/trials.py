@@ -18,7 +18,7 @@ from pathlib import Path
 from archbuild.facts.cuda_errors import errors_in_text, find_cuda_error
 from archbuild.model.installed import Trial, TrialOutcome
 from archbuild.model.machine import Gpu, Machine
-from archbuild.probe.process import Failure, Outcome, run_limited
+from archbuild.probe.process import Failure, Outcome, json_lines, run_limited
 from archbuild.probe.trial_library import TrialLibrary, build_library
 from archbuild.probe.trial_ptx import BLOCK, ENTRY, compute_words, write_ptx
 from archbuild.rules.smoke_numbers import compute_numbers
@@ -184,7 +184,7 @@ def _run_ptx(trial: Trial, gpu: Gpu, work: _Work, changes: Mapping[str, str]) ->
     outcome = _child("run_ptx.py", words, _environ(gpu, work, changes), work.timeout)
     if not outcome.ok:
         return _ended(trial, outcome)
-    record = next(iter(_records(outcome)), {})
+    record = next(iter(json_lines(outcome.stdout)), {})
     if "words" in record:
         good = record["words"] == compute_words(_COUNT, _SEED)
         return _judged(trial, "the numbers are wrong", good=good)
@@ -196,17 +196,6 @@ def _run_ptx(trial: Trial, gpu: Gpu, work: _Work, changes: Mapping[str, str]) ->
 def _child(script: str, words: Sequence[str], env: Mapping[str, str], timeout: float) -> Outcome:
     path = Path(__file__).with_name(script)
     return run_limited([sys.executable, "-I", str(path), *words], timeout=timeout, env=env)
-
-
-def _records(outcome: Outcome) -> Iterator[dict[str, object]]:
-    """The JSON objects that a child printed, among whatever libraries print."""
-    for line in outcome.stdout.splitlines():
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            yield record
 
 
 def _ended(trial: Trial, outcome: Outcome) -> Trial:
@@ -259,7 +248,7 @@ def _torch_process(names: Sequence[str], gpu: Gpu, work: _Work) -> list[Trial]:
     words = [json.dumps(work.torch_path), json.dumps(names)]
     outcome = _child("run_torch.py", words, _environ(gpu, work, {}), work.timeout)
     seconds = round(time.monotonic() - started, 3)
-    every = list(_records(outcome))
+    every = list(json_lines(outcome.stdout))
     records = {str(r["name"]): r for r in every if "name" in r}
     blank = [Trial(name, gpu.uuid, TrialOutcome.FAILED) for name in names]
     if not any(record.get("begin") in names for record in every):
