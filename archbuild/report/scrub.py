@@ -67,7 +67,7 @@ _COMMON = frozenset(
     )
 )
 _PUBLIC = (
-    *("pytorch.org", "pypi.org", "pythonhosted.org", "nvidia.com", "github.com", "github.io"),
+    *("pytorch.org", "nvidia.com", "github.com", "github.io"),
     *("anaconda.org", "anaconda.com", "python.org", "huggingface.co", "docker.com", "docker.io"),
 )
 

@@ -298,7 +298,7 @@ _HIDEPID = record(
 _NO_PYNVML = record(
     "no-nvml-module-well",
     "Python's module for NVML is not installed, nor is nvidia-smi on PATH: CUDA itself answers",
-    "https://pypi.org/project/nvidia-ml-py/",
+    "nvidia-ml-py, its package page",
     "desktop",
     machine(
         whole(
