@@ -94,8 +94,8 @@ def test_a_new_card_with_an_older_wheel() -> None:
 def test_pascal_beside_blackwell_is_told_what_to_do() -> None:
     report = recorded("gtx1080-rtx5090")
     root = of_code(report, "D342")
-    assert root.commands[0].split()[4].endswith("/cu130")
-    assert root.commands[1] == f"export CUDA_VISIBLE_DEVICES={uuid(1)}"
+    # The torch that is there serves the RTX 5090.
+    assert root.commands == (f"export CUDA_VISIBLE_DEVICES={uuid(1)}",)
     assert 'CUDA 12.9 and TORCH_CUDA_ARCH_LIST="6.1;12.0"' in root.advice
     folded = of_code(report, "D340")
     assert folded.because == "D342"

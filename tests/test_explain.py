@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from archbuild.cli.main import main
-from archbuild.errors import BinaryError, UsageError
+from archbuild.errors import BinaryError, UnreadableError, UsageError
 from archbuild.model.machine import Machine
 from archbuild.model.record import render_machine
 from archbuild.probe.failed_library import libraries_of
@@ -213,6 +213,15 @@ def test_the_gpus_of_the_machine() -> None:
     told = explain(NO_IMAGE, file=CLASSIC, machine=machine("13.0", "8.6", "7.5"))
     keys = [part.key for part in told.answer.here]
     assert keys == ["code-none", "code-native"]
+
+
+def test_a_package_that_is_not_installed_is_said_beside_the_answer() -> None:
+    told = explain(NO_IMAGE, package="no-such-ops", machine=HERE)
+    assert told.answer.errors == (209,)
+    (said,) = told.circumstances.unread
+    assert said.startswith("There is no package no-such-ops here.")
+    with pytest.raises(UnreadableError, match="no package no-such-ops"):
+        explain("words that say nothing", package="no-such-ops", machine=HERE)
 
 
 def test_the_driver_of_the_gpus() -> None:

@@ -72,6 +72,26 @@ def test_drivers_decide_machine_by_machine() -> None:
     assert "delta" not in said
 
 
+def test_an_older_toolkit_that_would_do_is_named() -> None:
+    new = Member("delta", desk(RTX_5090, driver="580.65.06"))
+    warnings = choose((*LAB, new), cuda="13.0").selection.warnings
+    assert warnings[-1].endswith("runs on every GPU that has a driver: --cuda 12.9.")
+    assert choose((*LAB, new), cuda="12.9").selection.warnings == ()
+    typed = choose((*LAB, new), "8.0;9.0+PTX", cuda="13.0").selection.warnings
+    assert not any("runs on every GPU" in warning for warning in typed)
+
+
+def test_no_toolkit_is_named_where_none_would_do() -> None:
+    """Kepler left with CUDA 12, and Blackwell came with 12.8."""
+    members = (
+        Member("old", desk(gpu("Tesla K40c", "3.5"), driver="550.54.14")),
+        Member("new", desk(RTX_5090, driver="580.65.06")),
+    )
+    warnings = choose(members, cuda="13.0").selection.warnings
+    assert warnings
+    assert not any("runs on every GPU" in warning for warning in warnings)
+
+
 def test_ptx_of_a_newer_cuda_is_jit_for_nobody_with_an_older_driver() -> None:
     members = (
         Member("old", desk(RTX_5090, driver="570.124.06")),

@@ -59,6 +59,8 @@ def test_the_wheel_holds_kernels_schemas_and_tables(wheel: Path) -> None:
     schemas = {str(p.relative_to(ROOT)) for p in (ROOT / "archbuild").rglob("*.json")}
     headers = {str(p.relative_to(ROOT)) for p in (ROOT / "archbuild").rglob("*.h")}
     assert {*modules, *schemas, *headers} <= set(names)
+    pages = {f"archbuild/{path.relative_to(ROOT)}" for path in (ROOT / "docs").rglob("*.md")}
+    assert pages <= set(names)
     assert "archbuild/lean/torch/extension.h" in headers
     assert not [name for name in names if name.startswith(("tests", "csrc", "examples"))]
     assert any(name.endswith("licenses/NOTICE") for name in names)

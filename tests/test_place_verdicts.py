@@ -127,6 +127,28 @@ def test_a_file_for_another_system(path: Path, system: str, word: str) -> None:
     assert ("V210" in {f.code for f in report.findings}) is (word == "other system")
 
 
+@pytest.mark.parametrize(
+    ("path", "processor", "word"),
+    [
+        (CLASSIC, "x86_64", "native"),
+        (CLASSIC, "AMD64", "native"),
+        (CLASSIC, "aarch64", "other processor"),
+        (CLASSIC, "arm64", "other processor"),
+        (CLASSIC, "", "native"),
+        (DATA / "reader" / "windows.dll", "ARM64", "other processor"),
+    ],
+)
+def test_a_file_for_another_processor(path: Path, processor: str, word: str) -> None:
+    system = "win32" if path.suffix == ".dll" else "linux"
+    member = Member("lab", replace(NEW.machine, system=system, processor=processor))
+    report = look(member, path=path)
+    assert rows(report)[0][1] == word
+    assert ("V210" in {f.code for f in report.findings}) is (word == "other processor")
+    if word != "native":
+        assert report.exit_code == 1
+        jsonschema.validate(verify_document(report), json.loads(SCHEMA.read_text("utf-8")))
+
+
 def test_wsl_counts_as_windows_for_the_driver() -> None:
     """528.33 is the floor of CUDA 12 on Windows, 525.60.13 on Linux; the same holds for 13."""
     wsl = replace(NEW.machine, surroundings=replace(desk().surroundings, wsl=True))  # type: ignore[type-var]
@@ -164,5 +186,5 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["verify", str(CLASSIC), "--machines", str(tmp_path), "--reader", "native"]) == 1
     said = capsys.readouterr()
     assert "new      RTX 5090 (12.0)  580.65.06  native" in said.out
-    assert "held\n  against devices 12.0; 2 machines\n" in said.out
+    assert "held against devices 12.0; 2 machines\n" in said.out
     assert "old      RTX 5090 (12.0)  550.54.14  none    100" in said.out

@@ -72,7 +72,7 @@ def test_the_root_cause_comes_first_with_all_that_a_person_needs() -> None:
         '    for execution on the device"',
         "  Install the wheel for CUDA 128.",
         "    $ pip install --upgrade torch --index-url https://download.pytorch.org/whl/cu128",
-        "  page: docs/findings/d399.md",
+        "  page: archbuild explain D399",
         "  What follows from it:",
         "    D398: flash-attn 2.7 fails as well.",
         "    D398: xformers 0.0.29 fails as well.",
@@ -81,7 +81,7 @@ def test_the_root_cause_comes_first_with_all_that_a_person_needs() -> None:
         "",
         "warning D397 (likely): There are two of cuDNN.",
         "  Drop one.",
-        "  page: docs/findings/d397.md",
+        "  page: archbuild explain D397",
         "",
     ]
 
@@ -115,7 +115,7 @@ def test_a_note_is_one_line_until_more_is_asked_for() -> None:
     told = "note D396 (certain): xformers is compiled by the driver."
     short, long = lines(note()), lines(note(), verbose=True)
     assert short[short.index(told) + 1] == ""
-    assert long[long.index(told) + 1] == "  page: docs/findings/d396.md"
+    assert long[long.index(told) + 1] == "  page: archbuild explain D396"
 
 
 def test_verbose_tells_everything() -> None:

@@ -69,7 +69,7 @@ def test_many_regions_of_one_reason_are_told_once() -> None:
 def test_jit_is_a_warning_or_an_error() -> None:
     finding = one(served(GOOD, on("12.0")), "V213")
     assert finding.severity is Severity.WARNING
-    assert "driver 525.60.13 (CUDA 12.0) or newer (2 of 2 regions)" in finding.message
+    assert "after driver 525.60.13 (CUDA 12.0) or newer has compiled it (2 of 2" in finding.message
     strict = one(served(GOOD, on("12.0"), allow_jit=False), "V213")
     assert strict.severity is Severity.ERROR
 

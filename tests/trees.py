@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -133,22 +135,30 @@ sys.stdout.write(json.dumps(encode(ask())))
 """
 
 
-def seen_by_nobody(root: Path) -> Surroundings:
-    """What a user without rights sees of this machine."""
-    # pytest closes its temporary folders, however many of them lie in one another.
-    for folder in (root, *root.parents):
-        mode = folder.stat().st_mode
-        if not mode & 0o005 and folder.owner() == root.owner():
-            folder.chmod(mode | 0o005)
-    done = subprocess.run(
-        [sys.executable, "-c", _AS_NOBODY, str(root)],
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+def seen_by_nobody(root: Path, closed: Mapping[str, int] | None = None) -> Surroundings:
+    """What a user without rights sees of this machine.
+
+    Args:
+        root: The machine.
+        closed: Modes that are set first, by the names below the root.
+    """
+    # Copied: pytest closes its temporary folders, those of an earlier run at any moment.
+    with tempfile.TemporaryDirectory(prefix="archbuild-") as folder:
+        Path(folder).chmod(0o755)
+        copy = Path(folder) / "root"
+        shutil.copytree(root, copy, symlinks=True)
+        copy.chmod(0o755)
+        for name, mode in (closed or {}).items():
+            (copy / name).chmod(mode)
+        done = subprocess.run(
+            [sys.executable, "-c", _AS_NOBODY, str(copy)],
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            cwd=Path(__file__).parents[1],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
     found = decode(Surroundings, json.loads(done.stdout))
     assert isinstance(found, Surroundings)
     return found

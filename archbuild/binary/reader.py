@@ -201,6 +201,8 @@ class _Reader:
                 return
             result = self._read(whole, path)
         if result is None:
+            if whole.size == 0:
+                raise BinaryError(f"{path} is empty.", "Build, copy or download it again.")
             raise BinaryError(
                 f"{path} is of no kind that can hold device code.",
                 "Give a library, object, wheel, archive, cubin, fatbin, PTX file or folder.",

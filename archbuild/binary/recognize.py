@@ -34,6 +34,10 @@ _PACKED = (
 )
 _TAR_MAGIC = b"ustar"
 _TAR_MAGIC_PLACE = 257
+# As ELF and as Windows number them.
+_ELF_PROCESSORS = {21: "ppc64le", 62: "x86_64", 183: "aarch64"}
+_PE_PROCESSORS = {0x8664: "x86_64", 0xAA64: "aarch64"}
+
 _ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 
 
@@ -101,6 +105,7 @@ def read_source(
     kind = recognize(source, name)
     if kind is None:
         return None
+    processor = find_processor(source, kind)  # first: what is packed is read from front to end
     held = _read(source, kind, depth, names=names, digests=digests)
     return DeviceFile(
         name,
@@ -111,7 +116,29 @@ def read_source(
         hip=held.hip,
         unnamed=held.unnamed,
         wanting=held.wanting,
+        processor=processor,
     )
+
+
+def find_processor(source: Source, kind: FileFormat) -> str | None:
+    """The processor that the host's code of a file is for, as Linux names it.
+
+    Args:
+        source: The file.
+        kind: What :func:`recognize` says of it.
+
+    Returns:
+        None for one that is not known, and for files that need not hold such code.
+    """
+    head = source.peek(0, 64)
+    if kind is FileFormat.ELF:
+        return _ELF_PROCESSORS.get(int.from_bytes(head[18:20], "little"))
+    if kind is FileFormat.COFF:
+        return _PE_PROCESSORS.get(int.from_bytes(head[:2], "little"))
+    if kind is FileFormat.PE:
+        place = int.from_bytes(head[60:64], "little") + 4  # behind "PE\0\0"
+        return _PE_PROCESSORS.get(int.from_bytes(source.peek(place, 2), "little"))
+    return None
 
 
 def _read(source: Source, kind: FileFormat, depth: Depth, *, names: bool, digests: bool) -> Held:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from archbuild.cli.inputs import add_machine, recorded_machine
 from archbuild.cli.language import add_language, language_of
 from archbuild.cli.terminal import color, say, width
-from archbuild.errors import UnreadableError
+from archbuild.errors import UnreadableError, UsageError
 
 # ruff: noqa: PLC0415  (see inputs.py)
 
@@ -31,7 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = "Exit: 0 explained, 2 wrong usage, 3 unreadable, 4 it can't be said."
     add = parser.add_argument
-    what = "what was printed, or the file of a log; - or nothing: standard input"
+    what = (
+        "what was printed, or the file of a log; - or nothing: standard input; the code of a "
+        "finding, D340: its page"
+    )
     add("text", nargs="*", metavar="TEXT", help=what)
     binary = parser.add_mutually_exclusive_group()
     binary.add_argument("--package", metavar="NAME", help="the installed package that failed")
@@ -51,6 +54,9 @@ def run(options: argparse.Namespace) -> int:
 
     machine = recorded_machine(options)
     log = _log(options)
+    if log is None and len(options.text) == 1 and (page := _page(options.text[0])) is not None:
+        print(page, end="")
+        return 0
     report = explain(
         " ".join(options.text) if options.text and log is None else None,
         log=log,
@@ -64,6 +70,9 @@ def run(options: argparse.Namespace) -> int:
     )
     if report.exit_code == 4:
         say("error", _UNKNOWN)
+    if report.circumstances.files is None:
+        for text in report.circumstances.unread:
+            say("note", text)
     language = options.lang or language_of(os.environ, sys.stdout.encoding)
     if options.json:
         from archbuild.report.explain_json import explain_json
@@ -74,6 +83,22 @@ def run(options: argparse.Namespace) -> int:
 
         print(render_explain(report, width(), language=language, color=color()))
     return report.exit_code
+
+
+def _page(word: str) -> str | None:
+    """The page of a finding; None if the word is no code of one.
+
+    Raises:
+        UsageError: If it looks like one, and there is none of that code.
+    """
+    from archbuild.probe.pages import CODE, find_page
+
+    if not CODE.fullmatch(word):
+        return None
+    page = find_page(word)
+    if page is None:
+        raise UsageError(f"There is no finding {word}.", "Take the code as it was printed: D340.")
+    return page
 
 
 def _log(options: argparse.Namespace) -> Iterator[bytes] | None:

@@ -213,6 +213,8 @@ class DeviceFile:
             made them known to the runtime; None: not looked for, or the host
             holds the name of none.
         wanting: Symbols which are undefined until a device link defines them.
+        processor: What the host's code in it is for, ``x86_64``, ``aarch64``; None where
+            the reader doesn't tell, and for files without host code.
     """
 
     path: str
@@ -224,6 +226,7 @@ class DeviceFile:
     hip: bool = False
     unnamed: tuple[str, ...] | None = None
     wanting: tuple[str, ...] = ()
+    processor: str | None = None
 
     @property
     def images(self) -> tuple[Image, ...]:

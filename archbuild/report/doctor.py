@@ -13,7 +13,6 @@ from archbuild.report.findings import (
     error_words,
     fold_findings,
     is_for_a_shell,
-    page_of,
     tell,
 )
 from archbuild.report.languages import labels_of
@@ -141,7 +140,7 @@ class _Page:
         # A command that is broken cannot be pasted.
         for command in finding.commands:
             yield f"    {'$ ' if is_for_a_shell(command) else ''}{escape(command)}"
-        yield from inner.wrapped(f"{labels.page}{labels.colon}{page_of(finding.code)}")
+        yield from inner.wrapped(f"{labels.page}{labels.colon}archbuild explain {finding.code}")
 
     def evidence(self, finding: Diagnosis) -> Iterator[str]:
         most = len(finding.evidence) if self.verbose else _SHOWN

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from archbuild.facts.drivers import find_cuda_row
-from archbuild.model.arch import Arch, ComputeCapability
+from archbuild.facts.toolkits import TOOLKITS
+from archbuild.model.arch import Arch, ComputeCapability, Stage
 from archbuild.model.coverage import RegionCoverage
 from archbuild.model.image import Image, ImageKind, Region
 from archbuild.model.machine import Gpu, Machine
@@ -104,6 +105,42 @@ def fleet_warnings(outlooks: Iterable[Outlook]) -> tuple[str, ...]:
         outlooks: Of :func:`foresee`.
     """
     return tuple(said for outlook in outlooks if (said := _warning(outlook)))
+
+
+def older_toolkit(outlooks: Iterable[Outlook], compiler: CudaVersion) -> tuple[str, ...]:
+    """A sentence on the older toolkit whose code for the same GPUs would run on all of them.
+
+    Args:
+        outlooks: Of :func:`foresee`, for a list made of these very GPUs.
+        compiler: The CUDA of the nvcc that builds.
+    """
+    outlooks = tuple(outlooks)
+    other = toolkit_for_all(outlook.place for outlook in outlooks)
+    if other is None or other >= compiler or not fleet_warnings(outlooks):
+        return ()
+    return (f"CUDA {other} makes code that runs on every GPU that has a driver: --cuda {other}.",)
+
+
+def toolkit_for_all(places: Iterable[Place]) -> CudaVersion | None:
+    """The newest CUDA whose code for these very GPUs their drivers take; None: there is none.
+
+    Args:
+        places: The GPUs; those that no driver serves, or of unknown capability, don't count.
+    """
+    there = [
+        destination
+        for place in places
+        for destination in [place.destination()]
+        if destination is not None and not (place.by_bus and place.driver is None)
+    ]
+    targets = {Arch(Stage.REAL, one.capability) for one in there}
+    for row in reversed(TOOLKITS):
+        if not there or not targets <= set(row.archs):
+            continue
+        region = _region(sorted(targets), row.version)
+        if all(cover_region(region, one).verdict.runs for one in there):
+            return row.version
+    return None
 
 
 def _warning(outlook: Outlook) -> str:

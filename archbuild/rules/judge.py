@@ -48,6 +48,7 @@ class FileVerdict:
         images: How many images it has.
         findings: What is wrong or odd.
         expected: The targets that it was held against, and who asked for them.
+        processor: What its host code is for, ``x86_64``; None where nobody tells.
     """
 
     path: str
@@ -60,6 +61,7 @@ class FileVerdict:
     images: int
     findings: tuple[Finding, ...]
     expected: Expectation = NOTHING
+    processor: str | None = None
 
     @property
     def judged(self) -> bool:
@@ -130,6 +132,7 @@ def judge_file(file: DeviceFile, demand: Demand, manifest: Manifest | None = Non
         images=len(file.images),
         findings=findings,
         expected=asked.expected,
+        processor=file.processor,
     )
 
 

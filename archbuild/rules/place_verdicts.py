@@ -25,6 +25,7 @@ class Hindrance(Enum):
 
     NO_DRIVER = "no driver"
     OTHER_SYSTEM = "other system"
+    OTHER_PROCESSOR = "other processor"
     CAPABILITY = "capability not known"
 
 
@@ -70,6 +71,9 @@ def _judge(place: Place, column: int | None, judged: Sequence[FileVerdict]) -> P
     fitting = [verdict for verdict in judged if not _is_for_another_system(verdict, place)]
     if judged and not fitting:
         return PlaceVerdict(place, None, Hindrance.OTHER_SYSTEM)
+    fitting = [verdict for verdict in fitting if not _is_for_another_processor(verdict, place)]
+    if judged and not fitting:
+        return PlaceVerdict(place, None, Hindrance.OTHER_PROCESSOR)
     covered = [verdict.devices[column] for verdict in fitting]
     if not covered:
         return PlaceVerdict(place, None)
@@ -81,6 +85,10 @@ def _judge(place: Place, column: int | None, judged: Sequence[FileVerdict]) -> P
 
 def _is_for_another_system(verdict: FileVerdict, place: Place) -> bool:
     return verdict.format in (_OF_LINUX if place.system == "win32" else _OF_WINDOWS)
+
+
+def _is_for_another_processor(verdict: FileVerdict, place: Place) -> bool:
+    return bool(verdict.processor and place.processor) and verdict.processor != place.processor
 
 
 def check_places(verdicts: Iterable[PlaceVerdict]) -> Iterator[Finding]:
@@ -97,6 +105,11 @@ def check_places(verdicts: Iterable[PlaceVerdict]) -> Iterator[Finding]:
         elif verdict.hindrance is Hindrance.OTHER_SYSTEM:
             message = f"Nothing of this is for the system of {place.machine} ({place.system})."
             yield _finding(NOT_SERVED, message, "Take the wheel of that system.")
+        elif verdict.hindrance is Hindrance.OTHER_PROCESSOR:
+            message = (
+                f"Nothing of this is for the processor of {place.machine} ({place.processor})."
+            )
+            yield _finding(NOT_SERVED, message, "Take the wheel of that processor.")
         elif verdict.hindrance is Hindrance.CAPABILITY:
             message = f"The capability of {place.machine}'s {place.gpu} is not on record."
             advice = "Write the record anew, with its driver at work: archbuild doctor --save FILE"

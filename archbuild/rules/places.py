@@ -11,6 +11,9 @@ from archbuild.model.arch import ComputeCapability
 from archbuild.model.coverage import Destination, Tegra
 from archbuild.model.machine import Driver, Gpu, Machine
 
+# Windows and macOS have names of their own for them.
+_NAMES_ON_LINUX = {"amd64": "x86_64", "arm64": "aarch64"}
+
 #: Machines that a sentence names one by one.
 _SHOWN = 4
 
@@ -41,6 +44,7 @@ class Place:
         count: How many of them there are.
         by_bus: Whether the PCI bus alone tells of them: no driver serves them.
         system: The machine's, as Python names it: ``linux``, ``win32``.
+        processor: The machine's, as Linux names it: ``x86_64``; empty: not known.
     """
 
     machine: str
@@ -51,6 +55,7 @@ class Place:
     count: int = 1
     by_bus: bool = False
     system: str = "linux"
+    processor: str = ""
 
     def destination(self, tegra: Tegra = Tegra.UNDOCUMENTED) -> Destination | None:
         """Where code would run; None where the capability is not known.
@@ -72,17 +77,22 @@ def places_of(machine: Machine, name: str = "") -> tuple[Place, ...]:
         machine: The machine.
         name: What to call it.
     """
-    windows = machine.system == "win32" or is_wsl(machine)
-    if machine.gpus:
-        kinds = Counter((gpu.name, gpu.capability) for gpu in _whole(machine.gpus))
-        return tuple(
-            Place(name, gpu, capability, machine.driver, windows, count, system=machine.system)
-            for (gpu, capability), count in kinds.items()
-        )
-    kinds = Counter(_cards(machine))
+    by_bus = not machine.gpus
+    shown = ((gpu.name, gpu.capability) for gpu in _whole(machine.gpus))
+    kinds = Counter(_cards(machine) if by_bus else shown)
     return tuple(
-        Place(name, card, capability, machine.driver, windows, count, True, machine.system)
-        for (card, capability), count in kinds.items()
+        Place(
+            name,
+            gpu,
+            capability,
+            machine.driver,
+            machine.system == "win32" or is_wsl(machine),
+            count,
+            by_bus,
+            machine.system,
+            _NAMES_ON_LINUX.get(machine.processor.lower(), machine.processor),
+        )
+        for (gpu, capability), count in kinds.items()
     )
 
 

@@ -152,9 +152,9 @@ def _check_jit(path: str, coverage: DeviceCoverage, *, allow_jit: bool) -> Itera
     if not regions:
         return
     floor = coverage.jit_floor
-    needs = f" by {floor_words(floor)} or newer" if floor is not None else ""
+    driver = f"{floor_words(floor)} or newer" if floor is not None else "the driver"
     message = (
-        f"{path} runs on {_device(coverage)} only after the driver has compiled it{needs} "
+        f"{path} runs on {_device(coverage)} only after {driver} has compiled it "
         f"({len(regions)} of {len(coverage.regions)} regions)."
     )
     advice = f"Build it for sm_{coverage.destination.capability.number} to be spared the wait."

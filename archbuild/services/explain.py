@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from archbuild.binary.reader import iter_files
-from archbuild.errors import ArchbuildError, BinaryError, UsageError
+from archbuild.errors import ArchbuildError, BinaryError, UnreadableError, UsageError
 from archbuild.model.machine import Machine
 from archbuild.probe.failed_library import libraries_of
 from archbuild.probe.machine import query_machine
@@ -109,8 +109,19 @@ def explain(
     circumstances = replace(question.circumstances(), suspect=_suspect(known or ""))
     if named is not None:
         origin = find_origin(named, installed=package is not None)
-        circumstances = _with_binary(circumstances, [named], recognized)
         circumstances = replace(circumstances, origin=with_source(origin, source))
+        try:
+            circumstances = _with_binary(circumstances, [named], recognized)
+        except ArchbuildError:
+            if package is None or origin.installed:
+                raise
+            missing = UnreadableError(
+                f"There is no package {package} here.", "Take the name that pip list has."
+            )
+            # That it is missing may be the very reason of the error.
+            if recognized.first is None and recognized.build is None:
+                raise missing from None
+            circumstances = replace(circumstances, unread=(str(missing),))
     answer = explain_text(recognized, circumstances)
     return ExplainReport(answer, circumstances, _readable(answer.kernels))
 

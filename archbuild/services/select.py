@@ -115,6 +115,8 @@ def _select_for(
     selection = select(request, machine, compiler)
     outlooks = fleet.foresee(selection, members)
     warnings = (*selection.warnings, *fleet.fleet_warnings(outlooks))
+    if native:
+        warnings += fleet.older_toolkit(outlooks, selection.compiler.version)
     names = tuple(member.name for member in members)
     return Selected(replace(selection, warnings=warnings), machine, outlooks, names)
 

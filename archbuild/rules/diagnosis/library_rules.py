@@ -11,6 +11,7 @@ from archbuild.model.machine import Machine
 from archbuild.rules.diagnosis import loading_kinds as kinds
 from archbuild.rules.diagnosis.cures import reinstall
 from archbuild.rules.diagnosis.kind import Kind, diagnosis_of
+from archbuild.rules.diagnosis.search_path import without_folder
 
 # The driver's own library: its stubs and its compat packages are findings about the driver.
 _DRIVER = re.compile(r"libcuda\.so|nvcuda\.dll|libnvidia-")
@@ -44,7 +45,7 @@ def _elsewhere(kind: Kind, library: LoadedLibrary, machine: Machine) -> Diagnosi
             Evidence(library.found_by or "loader", library.path or ""),
             Evidence("package", library.expected or ""),
         ],
-        commands=_without_folder(library, machine),
+        commands=_without_it(library, machine),
         file=library.path,
         soname=library.soname,
         version=library.version or "",
@@ -54,19 +55,11 @@ def _elsewhere(kind: Kind, library: LoadedLibrary, machine: Machine) -> Diagnosi
     )
 
 
-def _without_folder(library: LoadedLibrary, machine: Machine) -> tuple[str, ...]:
-    """LD_LIBRARY_PATH without the folder of the wrong library."""
-    listed = machine.variable("LD_LIBRARY_PATH")
-    if listed is None or library.path is None or library.found_by != "LD_LIBRARY_PATH":
+def _without_it(library: LoadedLibrary, machine: Machine) -> tuple[str, ...]:
+    """LD_LIBRARY_PATH without the folder of the wrong library, where that led to it."""
+    if library.path is None or library.found_by != "LD_LIBRARY_PATH":
         return ()
-    kept = [f for f in listed.split(":") if f and not _lies_in(library.path, f)]
-    if not kept:
-        return ("unset LD_LIBRARY_PATH",)
-    return (f"export LD_LIBRARY_PATH={':'.join(kept)}",)
-
-
-def _lies_in(path: str, folder: str) -> bool:
-    return path.rsplit("/", 1)[0] == folder.rstrip("/")
+    return without_folder(machine, library.path)
 
 
 def _same_release(library: LoadedLibrary, machine: Machine) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -28,8 +28,13 @@ def check_no_torch(machine: Machine) -> Iterator[Diagnosis]:
             yield replace(finding, severity=Severity.NOTE)
 
 
-def no_official_torch(machine: Machine) -> Iterator[Diagnosis]:
-    """The finding that no official torch serves all GPUs; none on a Jetson, which has its own."""
+def no_official_torch(machine: Machine, served: Collection[GpuKind] = ()) -> Iterator[Diagnosis]:
+    """The finding that no official torch serves all GPUs; none on a Jetson, which has its own.
+
+    Args:
+        machine: The machine.
+        served: What the installed torch serves: for these no other is installed.
+    """
     found = gpu_kinds(machine)
     if any(is_tegra(kind.capability) is not False for kind in found):
         return
@@ -44,7 +49,7 @@ def no_official_torch(machine: Machine) -> Iterator[Diagnosis]:
             for kind in found
             for gpu in kind.gpus
         ],
-        commands=_commands(machine, best, rest),
+        commands=_commands(machine, best, rest, there=set(best) <= set(served)),
         errors=NOTHING_FITS,
         gpus=uuids_of(found),
         devices=gpu_words(found),
@@ -83,11 +88,12 @@ def _with(machine: Machine, part: Sequence[GpuKind]) -> Machine:
 
 
 def _commands(
-    machine: Machine, best: Sequence[GpuKind], rest: Sequence[GpuKind]
+    machine: Machine, best: Sequence[GpuKind], rest: Sequence[GpuKind], *, there: bool
 ) -> tuple[str, ...]:
+    """The torch for the best part, unless it is there already, and the others hidden from it."""
     command = torch_command(_with(machine, best)) if best else None
     if command is None:
         return (CPU_TORCH,)
     shown = ",".join(gpu.uuid for kind in best for gpu in kind.gpus)
     hiding = (set_variable("CUDA_VISIBLE_DEVICES", shown, machine),) if rest else ()
-    return (command, *hiding)
+    return hiding if there and hiding else (command, *hiding)

@@ -86,7 +86,8 @@ def _check_main(
         shown = [file for s in stood for file in s.files]
         command = torch_command(machine)
         if command is None:
-            yield from no_official_torch(machine)
+            served = [s.kind for s in stood if s.standing is Standing.SERVED]
+            yield from no_official_torch(machine, served)
         yield code_finding(
             kinds.TORCH_NOTHING,
             package,
