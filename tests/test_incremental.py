@@ -15,6 +15,7 @@ import pytest
 
 from archbuild.build import engine
 from archbuild.build.engine import Running, build
+from archbuild.build.huge_pages import must_ask
 from archbuild.build.linking import link_key, read_by_linker
 from archbuild.model.build import Edge, Resources, Step
 from tests.projects import KERNEL, Light, Project, clean_environment
@@ -217,6 +218,23 @@ def device(labels: list[str]) -> set[str]:
 def test_with_nothing_changed_nothing_runs(project: Project) -> None:
     assert steps(project) == []
     assert not linked(project)
+
+
+@pytest.mark.torch
+@pytest.mark.toolkit
+def test_huge_pages_change_nothing_that_is_made(project: Project) -> None:
+    if not must_ask({}):
+        pytest.skip("Linux gives no huge pages to those who ask here")
+    assert steps(project, "--force")
+    (folder,) = (project.folder / "build" / "archbuild").iterdir()
+    told = [json.loads(path.read_text()) for path in (folder / "records").glob("*.aside")]
+    library = str(folder / "huge_pages.so")
+    assert [one["environ"].get("LD_PRELOAD") for one in told].count(library) == 4  # 2 x 2 passes
+    objects = {path.name: path.read_bytes() for path in (folder / "obj").glob("*.o")}
+    assert steps(project, ARCHBUILD_HUGE_PAGES="0") == []
+    assert steps(project, "--force", ARCHBUILD_HUGE_PAGES="0")
+    assert {path.name: path.read_bytes() for path in (folder / "obj").glob("*.o")} == objects
+    assert not (folder / "huge_pages.so").exists()
 
 
 @pytest.mark.torch

@@ -69,6 +69,8 @@ def test_no_set_asks_for_more_than_there_is(
         assert sum(map(plan.memory_of, chosen)) <= limit or (alone and len(chosen) == 1)
         widths = sum(map(plan.threads_of, chosen))
         assert widths <= processors or (len(chosen) == 1 and chosen[0].step is not Step.NVCC)
+        assert not plan.roomy or sum(map(plan.memory_of, chosen)) * 1.25 <= limit
+    assert not (plan.roomy and memory is None)
     if alone:
         assert plan.jobs == 1
         assert any("one thing runs at a time" in sentence for sentence in plan.sentences)
@@ -85,6 +87,12 @@ def test_one_more_job_would_be_too_many(edges: list[Edge], processors: int, memo
         assert (
             max(sum(map(more.memory_of, chosen)) for chosen in sets_at_once(edges, more)) > memory
         )
+
+
+@pytest.mark.parametrize(("memory", "roomy"), [(24, True), (8, True), (7, False), (None, False)])
+def test_whether_there_is_room_for_more(memory: int | None, roomy: bool) -> None:
+    limit = None if memory is None else memory * GB
+    assert plan_schedule([edge(3 * GB)] * 6, here(2, limit)).roomy is roomy
 
 
 def test_six_passes_fit_side_by_side() -> None:

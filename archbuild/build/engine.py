@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 from archbuild.build.costs import learn_from, refined
 from archbuild.build.dryrun import Script, dryrun_words, parse_dryrun, parse_wrapper
+from archbuild.build.huge_pages import make_library, must_ask, with_huge_pages
 from archbuild.build.memory import fingerprint
 from archbuild.build.ninja import (
     RUNNING,
@@ -28,7 +29,7 @@ from archbuild.build.ninja import (
 from archbuild.build.passes import CostOf
 from archbuild.build.plan import BuildRequest, flags_of, plan_build
 from archbuild.errors import BuildError
-from archbuild.model.build import BuildPlan, BuildRun, EdgeRun, Resources, Step
+from archbuild.model.build import BuildPlan, BuildRun, Edge, EdgeRun, Resources, Step
 from archbuild.probe.process import run_limited
 from archbuild.rules.schedule import plan_schedule
 
@@ -183,6 +184,8 @@ def build(plan: BuildPlan, running: Running) -> BuildRun:
         )
         for sentence in schedule.sentences:
             running.on_say(sentence)
+        if schedule.roomy and must_ask(running.environ):
+            plan = replace(plan, edges=_ask_for_huge_pages(plan.edges, folder, running.environ))
         file = write_ninja(plan.edges, folder, root, schedule, holds=not plan.cached)
         undo_unfinished(folder, root)
         try:
@@ -202,6 +205,15 @@ def build(plan: BuildPlan, running: Running) -> BuildRun:
     if status != 0 and not done.failed:
         raise BuildError(f"ninja could not run the build: {_reason(said)}.")
     return done
+
+
+def _ask_for_huge_pages(
+    edges: Sequence[Edge], folder: Path, environ: Mapping[str, str]
+) -> tuple[Edge, ...]:
+    """The edges with huge pages for nvcc's parsers; the host compiler makes what that takes."""
+    compilers = [edge.commands[0][0] for edge in edges if edge.step is Step.PREPROCESS]
+    library = make_library(folder, compilers[0]) if compilers else None
+    return with_huge_pages(edges, environ, library)
 
 
 def _reason(said: str) -> str:

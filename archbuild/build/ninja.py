@@ -154,10 +154,13 @@ def _write_edge(
         return
     name = hashlib.sha256(edge.outputs[0].encode(errors="surrogateescape")).hexdigest()[:16]
     spec = f"{place}/{_RECORDS}/{name}"
-    if edge.scratch or edge.tuning:
-        # In a file of its own: what stands there is no reason to run the edge again.
-        aside = {"scratch": [asdict(one) for one in edge.scratch], "tuning": edge.tuning}
-        _put(root / f"{spec}.aside", json.dumps(aside))
+    # In a file of its own: what stands there is no reason to run the edge again.
+    aside = {
+        "scratch": [asdict(one) for one in edge.scratch],
+        "tuning": edge.tuning,
+        "environ": dict(edge.environ),
+    }
+    _put(root / f"{spec}.aside", json.dumps(aside))
     variables = {
         "label": _value(edge.label),
         "spec": _value(_quoted(f"{spec}.run")),
@@ -190,7 +193,7 @@ def _spec(edge: Edge, spec: str, place: str, *, holds: bool) -> str:
         "useless": edge.useless,
         "responses": [asdict(one) for one in edge.responses],
         "listing": [edge.listing, edge.depfile] if edge.listing else None,
-        "aside": f"{spec}.aside" if edge.scratch or edge.tuning else None,
+        "aside": f"{spec}.aside",
         "made_with": edge.made_with,
         "lock": f"{place}/{RUNNING}",
         "holds": holds,

@@ -51,11 +51,10 @@ def main(spec_file: str) -> int:
     # pathlib is slow to load. A path may hold bytes that are no UTF-8.
     with open(spec_file, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
         spec: dict[str, Any] = json.load(file)
-    spec.update(scratch=[], tuning=[])
-    if spec["aside"]:
-        with open(spec["aside"], encoding="utf-8") as file:  # noqa: PTH123
-            spec.update(json.load(file))
+    with open(spec["aside"], encoding="utf-8") as file:  # noqa: PTH123
+        spec.update(json.load(file))
     spec["commands"][-1] += spec["tuning"]
+    os.environ.update(spec["environ"])
     spec["about"]["began"] = time.time()
     turn = _Turn(spec["lock"], holds=spec["holds"])
     turn.shared()

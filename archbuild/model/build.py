@@ -92,6 +92,7 @@ class Edge:
         threads: Processors that it can use at once.
         tuning: Words for the last command that change how fast it is and not what it
             makes: another build may give others and need not run it again.
+        environ: Variables for its commands beside the build's, in the same way.
         scratch: Inputs that are emptied when it has ended well.
         made_with: Tells this state of the compilers, and of the headers of others, from
             any other: with another one it runs again.
@@ -112,6 +113,7 @@ class Edge:
     cost: Cost = Cost(1.0, 256 << 20)
     threads: int = 1
     tuning: tuple[str, ...] = ()
+    environ: tuple[tuple[str, str], ...] = ()
     scratch: tuple[Scratch, ...] = ()
     made_with: str = ""
     emptied: tuple[str, ...] = ()

@@ -33,6 +33,7 @@ class Schedule:
         threads: For ``nvcc --threads`` of an edge that is nvcc's whole call; of an
             edge whose own ``threads`` is lower, that.
         sentences: What a person should know, one each.
+        roomy: Whether all that runs at once could take a quarter more memory.
     """
 
     jobs: int
@@ -40,6 +41,7 @@ class Schedule:
     heavy_depth: int
     threads: int
     sentences: tuple[str, ...] = ()
+    roomy: bool = False
 
     def threads_of(self, edge: Edge) -> int:
         """The processors that an edge asks for; what its ``--threads`` says for nvcc's call."""
@@ -151,7 +153,13 @@ def plan_schedule(
             *_about_processors(resources, lanes, max_jobs, threads),
             *_about_memory([edge.label for edge in edges], loads, resources, memory, lanes),
         ),
+        resources.memory is not None and _most_at_once(loads, lanes) * 1.25 <= memory,
     )
+
+
+def _most_at_once(loads: Sequence[_Load], lanes: _Lanes) -> int:
+    """Bytes that may be taken at one time."""
+    return sum(sorted((load.memory for load in loads), reverse=True)[: lanes.jobs])
 
 
 def _best_way(
