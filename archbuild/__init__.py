@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from archbuild.cpp_extension import load as load
     from archbuild.cpp_extension import load_inline as load_inline
     from archbuild.model.source import Source as Source
-    from archbuild.rules.coverage import runs as runs
+    from archbuild.rules.covering.coverage import runs as runs
     from archbuild.services.doctor import diagnose as diagnose
     from archbuild.services.explain import explained as explained
     from archbuild.services.select import select_archs as select
@@ -36,7 +36,7 @@ _PUBLIC = {
     "load": ("archbuild.cpp_extension", "load"),
     "load_inline": ("archbuild.cpp_extension", "load_inline"),
     "read": ("archbuild.binary.reader", "read"),
-    "runs": ("archbuild.rules.coverage", "runs"),
+    "runs": ("archbuild.rules.covering.coverage", "runs"),
     "select": ("archbuild.services.select", "select_archs"),
     "verify": ("archbuild.services.verify", "verify"),
 }

@@ -18,7 +18,7 @@ from timing import Command, machine_line
 from archbuild import select
 from archbuild.build.lean import lean_flags
 from archbuild.model.gencode import render_gencodes
-from archbuild.rules.development import develop
+from archbuild.rules.selecting.development import develop
 
 ROOT = Path(__file__).resolve().parents[1]
 

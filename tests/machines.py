@@ -8,8 +8,8 @@ from archbuild.facts.toolkits import find_toolkit_row
 from archbuild.model.arch import Arch, ComputeCapability
 from archbuild.model.machine import Absence, Gpu, Machine, Toolkit, TorchBuild
 from archbuild.model.version import CudaVersion
-from archbuild.rules.request import choose_compiler, choose_request
-from archbuild.rules.selection import Selection, select
+from archbuild.rules.selecting.request import choose_compiler, choose_request
+from archbuild.rules.selecting.selection import Selection, select
 
 #: Releases before and after every large change of what nvcc builds.
 RELEASES = ("11.7", "11.8", "12.4", "12.9", "13.0", "13.5")

@@ -8,7 +8,7 @@ import pytest
 
 from archbuild.model.finding import Severity
 from archbuild.model.image import DeviceFile, FileFormat, ImageKind
-from archbuild.rules.agreement import Answer, check_readers, compare_readers
+from archbuild.rules.checking.agreement import Answer, check_readers, compare_readers
 from tests.images import GOOD, codes, file, lto, one, real, region, virtual
 
 IN_SECTION = replace(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from archbuild.errors import ArchListError
 from archbuild.facts.architectures import GENERATIONS
 from archbuild.model.arch import Arch, ComputeCapability, Stage, Suffix
-from archbuild.rules.archlist import (
+from archbuild.rules.selecting.archlist import (
     ArchItem,
     Word,
     parse_arch_list,

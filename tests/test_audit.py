@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from archbuild.model.arch import ptx, sass
 from archbuild.model.finding import Severity, has_errors
 from archbuild.model.image import Compression, Flag, Image, ImageKind, Linkage
-from archbuild.rules.audit import audit
-from archbuild.rules.codes import CODES
-from archbuild.rules.coverage import cover_file
-from archbuild.rules.served import check_served
+from archbuild.rules.checking.audit import audit
+from archbuild.rules.checking.codes import CODES
+from archbuild.rules.checking.served import check_served
+from archbuild.rules.covering.coverage import cover_file
 from tests.images import GOOD, codes, file, lto, on, one, real, region, relocatable, virtual
 
 

@@ -19,7 +19,7 @@ from archbuild.binary.reader import read
 from archbuild.build.ninja import find_ninja, write_ninja
 from archbuild.build.plan import BuildRequest, CudaUnit, plan_build
 from archbuild.model.build import Resources
-from archbuild.rules.schedule import plan_schedule
+from archbuild.rules.building.schedule import plan_schedule
 from tests.projects import KERNEL, Light, Project, clean_environment
 from tests.test_plan import FLAGS, script
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archbuild.model.arch import sass
-from archbuild.rules.build_error import Rank
-from archbuild.rules.build_failure import BUILD_ERRORS, Explanation, explain_failure, fill
-from archbuild.rules.tool_errors import TOOL_ERRORS
+from archbuild.rules.building.build_error import Rank
+from archbuild.rules.building.build_failure import BUILD_ERRORS, Explanation, explain_failure, fill
+from archbuild.rules.building.tool_errors import TOOL_ERRORS
 
 # Each text as a tool printed it, paths shortened: (code, text, words of the sentence and cure).
 CASES: list[tuple[str, str, Sequence[str]]] = [

@@ -7,8 +7,8 @@ import pytest
 from archbuild.errors import UnsupportedTargetError
 from archbuild.model.arch import Arch
 from archbuild.model.machine import Machine
-from archbuild.rules.buildable import current_name, require_buildable, toolkit_cure
-from archbuild.rules.request import Compiler, choose_compiler
+from archbuild.rules.selecting.buildable import current_name, require_buildable, toolkit_cure
+from archbuild.rules.selecting.request import Compiler, choose_compiler
 from tests.machines import RELEASES, machine
 
 

@@ -24,9 +24,9 @@ from archbuild.errors import (
 from archbuild.model.arch import Arch, ComputeCapability
 from archbuild.model.build import Cost, Edge, Resources, Step
 from archbuild.model.image import ImageKind
-from archbuild.rules.build_failure import explain_failure
-from archbuild.rules.schedule import plan_schedule
-from archbuild.rules.torch_match import check_torch_match
+from archbuild.rules.building.build_failure import explain_failure
+from archbuild.rules.building.schedule import plan_schedule
+from archbuild.rules.selecting.torch_match import check_torch_match
 from tests.machines import choose, machine, names, torch_build
 from tests.test_extension_plan import plan
 

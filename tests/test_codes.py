@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archbuild.rules.codes import CODES, page_of
+from archbuild.rules.checking.codes import CODES, page_of
 
 
 def test_codes_are_stable_and_stand_once() -> None:

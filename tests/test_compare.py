@@ -18,7 +18,7 @@ from archbuild.cli.main import main
 from archbuild.model.image import DeviceFile, Image
 from archbuild.report.compare import MOST_KERNELS, compare_document, render_compare
 from archbuild.report.text import cells
-from archbuild.rules.differences import Bytes, find_differences
+from archbuild.rules.comparing.differences import Bytes, find_differences
 from archbuild.services.compare import CompareReport, compare
 from tests.fatbins import DATA
 from tests.images import file, real, region, virtual

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from archbuild.facts.headers import HEADERS, LIGHTEST, find_header
 from archbuild.model.build import Cost, EdgeRun, Step
-from archbuild.rules.cost import (
+from archbuild.rules.building.cost import (
     HEADROOM,
     estimate,
     estimate_device,

@@ -9,7 +9,7 @@ import pytest
 
 from archbuild.build.costs import by_headers, learn_from, refined
 from archbuild.model.build import Cost, Edge, EdgeRun, Step
-from archbuild.rules.cost import estimate_device
+from archbuild.rules.building.cost import estimate_device
 
 EDGE = Edge(Step.DEVICE, ("o",), (), (("cicc",),), "a.cu compute_90", source="csrc/a.cu")
 RUN = EdgeRun(EDGE.label, EDGE.step, EDGE.source, "compute_90", 0.0, 12.0, 1 << 30, 0)

@@ -16,7 +16,14 @@ from archbuild.model.coverage import Cause, Destination, Outcome, Tegra
 from archbuild.model.image import DeviceFile, Flag, Image, ImageKind, Linkage, Region
 from archbuild.model.machine import Driver
 from archbuild.model.version import CudaVersion, DriverRelease
-from archbuild.rules.coverage import choose, cover_file, cover_region, is_empty, runs, toolkit_of
+from archbuild.rules.covering.coverage import (
+    choose,
+    cover_file,
+    cover_region,
+    is_empty,
+    runs,
+    toolkit_of,
+)
 from tests.images import cap, driver, on, real, region, virtual
 
 NATIVE, JIT, NO, UNKNOWN = Outcome.NATIVE, Outcome.JIT, Outcome.NO, Outcome.UNKNOWN

@@ -12,8 +12,8 @@ from archbuild.model.config import Config, VerifyPolicy
 from archbuild.model.coverage import Destination, Tegra
 from archbuild.model.machine import Driver
 from archbuild.model.version import CudaVersion, DriverRelease
-from archbuild.rules.demand import Options, make_demand, parse_size, parse_tegra
-from archbuild.rules.expectation import expect, find_devices
+from archbuild.rules.checking.demand import Options, make_demand, parse_size, parse_tegra
+from archbuild.rules.selecting.expectation import expect, find_devices
 from tests.images import cap, driver
 from tests.machines import machine
 

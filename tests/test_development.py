@@ -15,7 +15,7 @@ from archbuild.binary.reader import read
 from archbuild.errors import UsageError
 from archbuild.model.arch import Suffix
 from archbuild.model.gencode import Gencode, render_gencodes
-from archbuild.rules.development import describe_development, develop, wants_development
+from archbuild.rules.selecting.development import describe_development, develop, wants_development
 from tests.projects import Light, clean_environment
 
 

@@ -13,8 +13,7 @@ from archbuild.model.image import ImageKind, Linkage
 from archbuild.model.installed import CodeFile, CodeGroup, CodeImage, CodePackage
 from archbuild.model.machine import Gpu, Machine
 from archbuild.model.version import CudaVersion
-from archbuild.rules.coverage import is_empty
-from archbuild.rules.diagnosis.code import (
+from archbuild.rules.covering.code import (
     ANY_KERNEL,
     GpuKind,
     Standing,
@@ -23,6 +22,8 @@ from archbuild.rules.diagnosis.code import (
     regions_of,
     stand,
 )
+from archbuild.rules.covering.coverage import is_empty
+from archbuild.rules.covering.drivers import ptx_floor
 from archbuild.rules.diagnosis.code_packages import (
     built_with,
     cover,
@@ -41,7 +42,6 @@ from archbuild.rules.diagnosis.cures import (
     torch_command,
 )
 from archbuild.rules.diagnosis.no_torch import best_part
-from archbuild.rules.drivers import ptx_floor
 from tests.data.code_parts import (
     CU124,
     CU128,

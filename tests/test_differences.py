@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from archbuild.binary.names import normalize, widen
 from archbuild.model.image import DeviceFile, FileFormat
-from archbuild.rules.differences import (
+from archbuild.rules.comparing.differences import (
     Bytes,
     Counts,
     CoverageDifference,
     Differences,
     find_differences,
 )
-from archbuild.rules.member_names import normalize_member
-from archbuild.rules.pairing import align_names, pair_files
+from archbuild.rules.comparing.member_names import normalize_member
+from archbuild.rules.comparing.pairing import align_names, pair_files
 from tests.images import cap, file, lto, real, region, relocatable, virtual
 
 

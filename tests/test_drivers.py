@@ -26,7 +26,7 @@ from archbuild.model.arch import ComputeCapability, sass
 from archbuild.model.coverage import Destination
 from archbuild.model.machine import Driver
 from archbuild.model.version import CudaVersion, DriverRelease
-from archbuild.rules.drivers import (
+from archbuild.rules.covering.drivers import (
     device_floor,
     floor_words,
     has_retired,

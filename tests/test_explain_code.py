@@ -12,7 +12,7 @@ from archbuild.model.diagnosis import Confidence, Diagnosis
 from archbuild.model.finding import Severity
 from archbuild.model.image import DeviceFile, ImageKind
 from archbuild.model.machine import Machine
-from archbuild.rules.drivers import parse_driver
+from archbuild.rules.covering.drivers import parse_driver
 from archbuild.rules.explaining.answer import Explained
 from archbuild.rules.explaining.circumstances import (
     Builder,

@@ -10,8 +10,8 @@ from archbuild.model.config import Config
 from archbuild.model.machine import Machine
 from archbuild.model.version import CudaVersion
 from archbuild.report.fleet import outlook_cell, render_outlooks
-from archbuild.rules.fleet import foresee
-from archbuild.rules.places import Member
+from archbuild.rules.covering.places import Member
+from archbuild.rules.selecting.fleet import foresee
 from archbuild.services.select import Selected, select_archs
 from tests.doctors import GTX_1080, RTX_5090, bare, card, desk, gpu
 from tests.machines import machine

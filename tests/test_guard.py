@@ -15,8 +15,8 @@ from archbuild.model.arch import Arch
 from archbuild.model.coverage import Destination, Outcome
 from archbuild.model.image import DeviceFile, Image, ImageKind, Region
 from archbuild.model.manifest import Manifest, SourceManifest
-from archbuild.rules.coverage import cover_file
-from archbuild.rules.guard_table import GuardRow, guard_row, render_guard
+from archbuild.rules.checking.guard_table import GuardRow, guard_row, render_guard
+from archbuild.rules.covering.coverage import cover_file
 from tests.fakes import CRASH, MIXED, FakeDriver, FakeGpu
 from tests.projects import Light
 

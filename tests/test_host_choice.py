@@ -12,7 +12,7 @@ import pytest
 from archbuild.build.host_choice import choose_host_compiler
 from archbuild.errors import BuildError
 from archbuild.model.host import HostChoice
-from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_flags
+from archbuild.rules.selecting.nvcc_flags import NvccFlags, parse_nvcc_flags
 from tests.machines import choose, machine, toolkit, torch_build
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the compilers are shell scripts")

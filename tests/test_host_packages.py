@@ -6,7 +6,7 @@ import pytest
 
 from archbuild.facts.host_compilers import CONDA, PACKAGES, STANDARDS
 from archbuild.model.host import HostLimits
-from archbuild.rules.host_packages import host_cure, host_floor
+from archbuild.rules.selecting.host_packages import host_cure, host_floor
 
 _LIMITS = HostLimits(14, 19, "host_config.h")
 _CONDA = " or: conda install -c conda-forge gxx_linux-64=14)"

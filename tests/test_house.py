@@ -36,6 +36,19 @@ FLOORS = {
     "cpp_extension": 8,
     "": 9,  # archbuild/__init__.py
 }
+#: The rooms inside rules, each with those that it builds on; filling is for all.
+THEMES = {
+    "filling": set(),
+    "covering": set(),
+    "selecting": {"covering"},
+    "comparing": {"covering"},
+    "checking": {"covering", "selecting"},
+    "building": {"covering", "selecting"},
+    "recommending": {"covering", "selecting"},
+    "rebuilding": {"covering", "selecting"},
+    "diagnosis": {"covering", "selecting", "recommending"},
+    "explaining": {"covering", "selecting", "building", "diagnosis", "rebuilding"},
+}
 #: Rooms whose modules each answer one question and know nothing of each other.
 APART = ("services",)
 #: Neighbours of one floor that may all the same.
@@ -46,7 +59,7 @@ ALONE = ("guard",)
 
 
 def _sources() -> dict[str, str]:
-    """Every module of the package by its name, ``archbuild.rules.reach``."""
+    """Every module of the package by its name, ``archbuild.rules.covering.reach``."""
     return {_name(path): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
 
 
@@ -85,7 +98,7 @@ def _is_import_by_name(node: ast.Call) -> bool:
 
 
 def room(module: str) -> str:
-    """``rules`` of ``archbuild.rules.reach``, ``cli`` of ``archbuild.cli``."""
+    """``rules`` of ``archbuild.rules.covering.reach``, ``cli`` of ``archbuild.cli``."""
     return module.split(".")[1] if "." in module else ""
 
 
@@ -138,6 +151,25 @@ def test_imports_go_down_only() -> None:
     assert broken_rules(_sources()) == []
 
 
+def test_the_themes_of_rules_build_on_each_other_one_way() -> None:
+    found = {
+        (here, there)
+        for module, name in _edges(_sources())
+        if module.startswith("archbuild.rules.") and name.startswith("archbuild.rules.")
+        for here, there in [(module.split(".")[2], name.split(".")[2])]
+        if there not in (here, "filling")
+    }
+    assert {here for here, _ in found} <= set(THEMES)
+    assert not [(a, b) for a, b in sorted(found) if b not in THEMES[a]]
+    assert [path.name for path in sorted((PACKAGE / "rules").glob("*.py"))] == [
+        "__init__.py",
+        "filling.py",
+    ]
+    order = list(THEMES)
+    pairs = [(below, theme) for theme in THEMES for below in THEMES[theme]]
+    assert all(order.index(below) < order.index(theme) for below, theme in pairs)
+
+
 def test_no_module_imports_itself_by_way_of_others() -> None:
     assert circles(_sources()) == []
 
@@ -150,7 +182,7 @@ _HERE = {
     "archbuild.model.arch": "",
     "archbuild.facts": "",
     "archbuild.rules": "",
-    "archbuild.rules.reach": "",
+    "archbuild.rules.covering.reach": "",
     "archbuild.binary": "",
     "archbuild.binary.elf": "",
     "archbuild.services": "",
@@ -163,12 +195,12 @@ _HERE = {
     ("module", "text"),
     [
         ("archbuild.model.arch", "from archbuild.facts import x"),
-        ("archbuild.facts", "from archbuild.rules.reach import reach"),
-        ("archbuild.rules.reach", "def f():\n    import archbuild.binary.elf"),
-        ("archbuild.rules.reach", "from archbuild.binary import elf"),
+        ("archbuild.facts", "from archbuild.rules.covering.reach import reach"),
+        ("archbuild.rules.covering.reach", "def f():\n    import archbuild.binary.elf"),
+        ("archbuild.rules.covering.reach", "from archbuild.binary import elf"),
         ("archbuild.binary.elf", "from ..rules import reach"),
-        ("archbuild.rules.reach", "if TYPE_CHECKING:\n    from archbuild.cli import main"),
-        ("archbuild.rules.reach", "import_module('archbuild.cli')"),
+        ("archbuild.rules.covering.reach", "if TYPE_CHECKING:\n    from archbuild.cli import main"),
+        ("archbuild.rules.covering.reach", "import_module('archbuild.cli')"),
         ("archbuild.services.one", "from archbuild.services.two import x"),
         ("archbuild.services.one", "from archbuild.services import two"),
         ("archbuild.services.one", "from . import two"),
@@ -186,8 +218,8 @@ def test_the_test_of_the_floors_can_fail(module: str, text: str) -> None:
     ("module", "text"),
     [
         ("archbuild.cli", "from archbuild.services.one import x"),
-        ("archbuild.rules.reach", "from archbuild.model import arch\nimport os"),
-        ("archbuild.rules.reach", "from ..model.arch import Arch"),
+        ("archbuild.rules.covering.reach", "from archbuild.model import arch\nimport os"),
+        ("archbuild.rules.covering.reach", "from ..model.arch import Arch"),
         ("archbuild.model.arch", "from archbuild.errors import x"),
         ("archbuild", "from archbuild.cli import main"),
     ],

@@ -9,11 +9,11 @@ import pytest
 from archbuild.model.arch import Arch, ptx, sass
 from archbuild.model.image import DeviceFile, Image, Region
 from archbuild.model.manifest import Manifest, SourceManifest
-from archbuild.rules.demand import Demand
-from archbuild.rules.expectation import Expectation
-from archbuild.rules.intent import find_intent, needs_of
-from archbuild.rules.judge import FileVerdict, judge_file, wants_closer_look
-from archbuild.rules.targets import judge_targets
+from archbuild.rules.checking.demand import Demand
+from archbuild.rules.checking.intent import find_intent, needs_of
+from archbuild.rules.checking.judge import FileVerdict, judge_file, wants_closer_look
+from archbuild.rules.checking.targets import judge_targets
+from archbuild.rules.selecting.expectation import Expectation
 from tests.images import codes, file, on, one, real, virtual
 
 PLAIN = "80 90 c90"

@@ -7,10 +7,10 @@ import pytest
 from archbuild.model.arch import ptx, sass
 from archbuild.model.coverage import Destination, Outcome
 from archbuild.model.image import FileFormat
-from archbuild.rules.demand import Demand
-from archbuild.rules.devices import sum_devices
-from archbuild.rules.expectation import Expectation
-from archbuild.rules.judge import count_kernels, judge_file, wants_closer_look
+from archbuild.rules.checking.demand import Demand
+from archbuild.rules.checking.judge import count_kernels, judge_file, wants_closer_look
+from archbuild.rules.covering.devices import sum_devices
+from archbuild.rules.selecting.expectation import Expectation
 from tests.images import GOOD, cap, codes, driver, file, real, region, virtual
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from archbuild.model.finding import Severity
 from archbuild.model.image import Linkage
-from archbuild.rules.kernel_checks import check_device_link, check_not_registered
+from archbuild.rules.checking.kernel_checks import check_device_link, check_not_registered
 from tests.images import GOOD, codes, file, lto, one, real, region, relocatable, virtual
 
 LINK = "__cudaRegisterLinkedBinary_12_k_cu_aa"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archbuild.rules.lean_failure import explain_lean_failure, needs_full
+from archbuild.rules.building.lean_failure import explain_lean_failure, needs_full
 
 # As nvcc 13.0 prints them, shortened.
 BINDING = """\

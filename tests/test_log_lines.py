@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from archbuild.facts.cuda_errors import cuda_errors
 from archbuild.facts.driver_errors import DRIVER_ERRORS
-from archbuild.rules.build_failure import explain_failure
+from archbuild.rules.building.build_failure import explain_failure
 from archbuild.rules.explaining.log_lines import lines_that_matter
 from archbuild.rules.explaining.recognize import recognize
 from tests.explain_texts import TEXTS

@@ -38,7 +38,7 @@ from archbuild.model.gencode import Gencode
 from archbuild.model.manifest import ImageDigest, Manifest, SourceManifest, manifest_name
 from archbuild.model.manifest_record import parse_manifest, render_manifest
 from archbuild.model.source import Source
-from archbuild.rules.sources import serve_source
+from archbuild.rules.selecting.sources import serve_source
 from tests.fatbins import elf, entry, region
 
 DATA = Path(__file__).parent / "data"

@@ -10,7 +10,7 @@ from archbuild.model.arch import ptx, sass
 from archbuild.model.machine import TorchBuild
 from archbuild.model.manifest import ImageDigest, Manifest
 from archbuild.model.version import CudaVersion
-from archbuild.rules.manifest_checks import (
+from archbuild.rules.checking.manifest_checks import (
     check_development,
     check_digests,
     check_left_out,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archbuild.model.build import Step
-from archbuild.rules.messages import (
+from archbuild.rules.building.messages import (
     diagnostics_of,
     group_failures,
     group_notices,

@@ -17,7 +17,7 @@ from archbuild.build.engine import Running, build, only_build
 from archbuild.build.ninja import find_ninja, run_ninja, write_ninja
 from archbuild.errors import BuildError
 from archbuild.model.build import BuildPlan, Cost, Edge, Resources, Scratch, Step
-from archbuild.rules.schedule import Schedule
+from archbuild.rules.building.schedule import Schedule
 
 COPY = (
     "import sys, pathlib; pathlib.Path(sys.argv[2]).write_text("

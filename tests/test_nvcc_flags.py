@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from archbuild.binary.cuobjdump import read_with_cuobjdump
 from archbuild.errors import UsageError
-from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_flags, parse_nvcc_variable
+from archbuild.rules.selecting.nvcc_flags import NvccFlags, parse_nvcc_flags, parse_nvcc_variable
 
 
 def _images(flags: NvccFlags) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from archbuild.rules.package_checks import (
+from archbuild.rules.checking.package_checks import (
     bytes_by_arch,
     check_driver_bundled,
     check_size,

@@ -8,8 +8,8 @@ import pytest
 
 from archbuild.cli.main import main
 from archbuild.probe.pages import CODE, find_page
-from archbuild.rules.build_failure import BUILD_ERRORS
-from archbuild.rules.codes import CODES
+from archbuild.rules.building.build_failure import BUILD_ERRORS
+from archbuild.rules.checking.codes import CODES
 from archbuild.rules.diagnosis.all_rules import KINDS
 
 ALL = sorted(

@@ -16,9 +16,9 @@ from archbuild.probe.machine import write_machine
 from archbuild.report.verify import render_verify
 from archbuild.report.verify_json import verify_document
 from archbuild.report.verify_markdown import verify_markdown
-from archbuild.rules.place_verdicts import Hindrance
-from archbuild.rules.places import Member
-from archbuild.rules.verify_outcome import VerifyReport
+from archbuild.rules.checking.place_verdicts import Hindrance
+from archbuild.rules.checking.verify_outcome import VerifyReport
+from archbuild.rules.covering.places import Member
 from archbuild.services.verify import verify
 from tests.doctors import GTX_1080, RTX_5090, bare, card, desk, gpu
 

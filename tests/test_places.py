@@ -10,7 +10,7 @@ from archbuild.errors import NoGpuError
 from archbuild.model.coverage import Destination, Tegra
 from archbuild.model.machine import Machine
 from archbuild.model.surroundings import Surroundings
-from archbuild.rules.places import Member, Place, fleet_places, names_of, places_of
+from archbuild.rules.covering.places import Member, Place, fleet_places, names_of, places_of
 from tests.doctors import GTX_1080, RTX_5090, bare, card, desk, gpu
 from tests.images import cap, driver
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from archbuild.facts.architectures import CAPABILITIES
 from archbuild.model.arch import Arch, ComputeCapability, Stage, Suffix
-from archbuild.rules.reach import Reach, best_reach, nearest_real, nearest_virtual, reach
+from archbuild.rules.covering.reach import Reach, best_reach, nearest_real, nearest_virtual, reach
 
 _CAPABILITIES = [row.capability for row in CAPABILITIES]
 _ANY = st.builds(

@@ -15,7 +15,7 @@ import pytest
 from archbuild.binary.reader import iter_files, read
 from archbuild.binary.second import look_at
 from archbuild.model.image import DeviceFile
-from archbuild.rules.agreement import Answer, check_readers, compare_readers
+from archbuild.rules.checking.agreement import Answer, check_readers, compare_readers
 from archbuild.services.compare import compare as compare_builds
 from tests.fatbins import DATA
 from tests.witness import RefusedError, Seen, ask, compare

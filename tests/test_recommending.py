@@ -20,7 +20,7 @@ from archbuild.model.installed import CodeFile, CodeGroup, CodeImage, CodePackag
 from archbuild.model.machine import Driver, Gpu, Machine, TorchBuild
 from archbuild.model.surroundings import PciCard, Surroundings
 from archbuild.model.version import CudaVersion, DriverRelease
-from archbuild.rules.coverage import runs
+from archbuild.rules.covering.coverage import runs
 from archbuild.rules.recommending.choosing import rank, recommend
 from archbuild.rules.recommending.cudnn_floor import CudnnFit, cudnn_fit
 from archbuild.rules.recommending.result import (

@@ -16,7 +16,7 @@ from archbuild.report.build import (
     render_warnings,
 )
 from archbuild.report.text import cells
-from archbuild.rules.build_times import advise_build, measure, memory_over_time
+from archbuild.rules.building.build_times import advise_build, measure, memory_over_time
 from tests.builds import build_of, plan_of, run_of
 
 GB = 1_000_000_000

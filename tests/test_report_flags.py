@@ -25,9 +25,9 @@ from archbuild.report.flags import (
     torch_list,
     torch_refuses,
 )
-from archbuild.rules.archlist import parse_arch_list, targets_of
-from archbuild.rules.places import Member
-from archbuild.rules.selection import Selection
+from archbuild.rules.covering.places import Member
+from archbuild.rules.selecting.archlist import parse_arch_list, targets_of
+from archbuild.rules.selecting.selection import Selection
 from archbuild.services.select import select_archs
 from tests.doctors import desk, gpu
 from tests.machines import choose, machine, toolkit, torch_build

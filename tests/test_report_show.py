@@ -30,8 +30,8 @@ from archbuild.report.show_json import show_document, show_json
 from archbuild.report.show_kernels import kernel_places
 from archbuild.report.table import Column, render_table
 from archbuild.report.text import cells, fold
-from archbuild.rules.oddities import oddities
-from archbuild.rules.tally import tally
+from archbuild.rules.checking.oddities import oddities
+from archbuild.rules.comparing.tally import tally
 from archbuild.services.show import Kernels, ShowReport
 
 SCHEMA = json.loads(

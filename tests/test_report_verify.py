@@ -22,11 +22,11 @@ from archbuild.report.text import cells, escape
 from archbuild.report.verify import group_findings, render_verify
 from archbuild.report.verify_json import verify_json
 from archbuild.report.verify_markdown import verify_github, verify_markdown
-from archbuild.rules.demand import Demand
-from archbuild.rules.expectation import Expectation
-from archbuild.rules.judge import judge_file
-from archbuild.rules.targets import check_any_code
-from archbuild.rules.verify_outcome import SecondReader, VerifyReport
+from archbuild.rules.checking.demand import Demand
+from archbuild.rules.checking.judge import judge_file
+from archbuild.rules.checking.targets import check_any_code
+from archbuild.rules.checking.verify_outcome import SecondReader, VerifyReport
+from archbuild.rules.selecting.expectation import Expectation
 from tests.images import cap, file, real, region, virtual
 
 MANY = (

@@ -9,7 +9,7 @@ import pytest
 from archbuild.errors import NoToolkitError
 from archbuild.model.arch import ptx, sass
 from archbuild.model.version import CudaVersion
-from archbuild.rules.request import (
+from archbuild.rules.selecting.request import (
     DETECTED,
     NVCC,
     TORCH,

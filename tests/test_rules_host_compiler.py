@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from archbuild.errors import BuildError, UsageError
 from archbuild.model.host import HostCompiler, HostFloor, HostLimits, NamedHost
-from archbuild.rules.host_compiler import (
+from archbuild.rules.selecting.host_compiler import (
     allows_any_host,
     check_abi,
     check_host_compiler,
@@ -16,7 +16,7 @@ from archbuild.rules.host_compiler import (
     named_host_compilers,
     select_host_compiler,
 )
-from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_flags
+from archbuild.rules.selecting.nvcc_flags import NvccFlags, parse_nvcc_flags
 from tests.machines import machine
 
 # nvcc takes the last -ccbin: that of the appended flags comes last of all.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from archbuild.errors import UsageError
 from archbuild.model.build import Cost, Edge, Resources, Step
-from archbuild.rules.schedule import ASSUMED_MEMORY, Schedule, parse_limit, plan_schedule
+from archbuild.rules.building.schedule import ASSUMED_MEMORY, Schedule, parse_limit, plan_schedule
 
 GB = 10**9
 

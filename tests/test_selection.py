@@ -12,10 +12,10 @@ from archbuild.errors import ArchbuildError, ArchListError, NoGpuError, Unsuppor
 from archbuild.facts.architectures import CAPABILITIES
 from archbuild.facts.toolkits import TOOLKITS
 from archbuild.model.arch import ComputeCapability, Suffix, ptx, sass
-from archbuild.rules.nvcc_flags import parse_nvcc_flags
-from archbuild.rules.reach import Reach, best_reach
-from archbuild.rules.request import choose_compiler
-from archbuild.rules.selection import select_own
+from archbuild.rules.covering.reach import Reach, best_reach
+from archbuild.rules.selecting.nvcc_flags import parse_nvcc_flags
+from archbuild.rules.selecting.request import choose_compiler
+from archbuild.rules.selecting.selection import select_own
 from tests.machines import RELEASES, choose, machine, names, torch_build
 
 # --- a typed list -----------------------------------------------------------------------

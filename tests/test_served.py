@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from archbuild.model.coverage import Tegra
 from archbuild.model.finding import Severity
-from archbuild.rules.coverage import cover_file
-from archbuild.rules.served import check_served
+from archbuild.rules.checking.served import check_served
+from archbuild.rules.covering.coverage import cover_file
 from tests.images import GOOD, codes, driver, file, on, one, real, region, virtual
 
 

@@ -9,7 +9,7 @@ import pytest
 from archbuild.model.machine import Machine
 from archbuild.report.doctor_labels import ENGLISH
 from archbuild.report.doctor_machine import kind_words, served_words
-from archbuild.rules.diagnosis.code import gpu_kinds
+from archbuild.rules.covering.code import gpu_kinds
 from archbuild.rules.diagnosis.serving import Service, serve
 from tests.doctors import GTX_1080, RTX_5090, code_package, desk, gpu
 

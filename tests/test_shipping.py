@@ -14,16 +14,16 @@ from archbuild.model.finding import Finding, Severity, has_errors
 from archbuild.model.image import Linkage
 from archbuild.report.verify import render_verify
 from archbuild.report.verify_json import verify_document
-from archbuild.rules.audit import audit
-from archbuild.rules.coverage import cover_file
-from archbuild.rules.kernel_checks import check_not_registered
-from archbuild.rules.package_checks import (
+from archbuild.rules.checking.audit import audit
+from archbuild.rules.checking.kernel_checks import check_not_registered
+from archbuild.rules.checking.package_checks import (
     bytes_by_arch,
     check_size,
 )
-from archbuild.rules.served import check_served
-from archbuild.rules.targets import check_any_code, check_targets
-from archbuild.rules.verify_outcome import VerifyReport
+from archbuild.rules.checking.served import check_served
+from archbuild.rules.checking.targets import check_any_code, check_targets
+from archbuild.rules.checking.verify_outcome import VerifyReport
+from archbuild.rules.covering.coverage import cover_file
 from archbuild.services.verify import verify
 from tests.images import codes, driver, file, on, one, real, region, relocatable, virtual
 

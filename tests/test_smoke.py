@@ -31,13 +31,13 @@ from archbuild.probe import smoke_source
 from archbuild.probe.smoke_source import find_source
 from archbuild.report.smoke import render_smoke, smoke_json
 from archbuild.report.text import cells
-from archbuild.rules.smoke_numbers import (
+from archbuild.rules.building.smoke_numbers import (
     Numbers,
     compute_numbers,
     decode_arch,
     find_difference,
 )
-from archbuild.rules.smoke_outcome import SmokeReport, State, judge_answer
+from archbuild.rules.building.smoke_outcome import SmokeReport, State, judge_answer
 from archbuild.services import smoke as service
 from archbuild.services.smoke import KERNEL, smoke
 

@@ -6,7 +6,7 @@ import pytest
 
 from archbuild.errors import ConfigError
 from archbuild.model.source import Source
-from archbuild.rules.source_table import matches_path, merge_sources, unmatched_sources
+from archbuild.rules.selecting.source_table import matches_path, merge_sources, unmatched_sources
 
 
 @pytest.mark.parametrize(

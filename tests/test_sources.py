@@ -10,8 +10,8 @@ from archbuild.errors import ArchListError, UnsupportedTargetError, UsageError
 from archbuild.facts.architectures import CAPABILITIES
 from archbuild.model.arch import Arch
 from archbuild.model.gencode import Gencode
-from archbuild.rules.archlist import parse_arch_list, targets_of
-from archbuild.rules.sources import ServedSource, is_meant_for, serve_source
+from archbuild.rules.selecting.archlist import parse_arch_list, targets_of
+from archbuild.rules.selecting.sources import ServedSource, is_meant_for, serve_source
 from tests.images import cap
 
 

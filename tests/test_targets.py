@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from archbuild.model.arch import Arch, ptx, sass
 from archbuild.model.finding import Severity
 from archbuild.model.image import Linkage
-from archbuild.rules.targets import (
+from archbuild.rules.checking.targets import (
     check_any_code,
     check_hip,
     check_surplus,

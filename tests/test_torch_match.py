@@ -7,7 +7,7 @@ import pytest
 from archbuild.errors import ArchbuildError, BuildError, NoToolkitError, NoTorchError
 from archbuild.model.machine import Machine
 from archbuild.model.version import CudaVersion
-from archbuild.rules.torch_match import check_torch_match, toolkit_cure
+from archbuild.rules.selecting.torch_match import check_torch_match, toolkit_cure
 from tests.machines import machine, torch_build
 
 

@@ -15,7 +15,7 @@ from archbuild.errors import ConfigError, NotKnownError, RecordError, Unreadable
 from archbuild.model.arch import Arch, ptx, sass
 from archbuild.model.image import FileFormat
 from archbuild.report.verify_json import verify_document, verify_json
-from archbuild.rules.verify_outcome import VerifyReport
+from archbuild.rules.checking.verify_outcome import VerifyReport
 from archbuild.services.verify import verify
 from tests.fatbins import DATA as READER_DATA
 

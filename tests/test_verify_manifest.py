@@ -35,8 +35,8 @@ from archbuild.model.version import CudaVersion
 from archbuild.report.verify import render_verify
 from archbuild.report.verify_json import verify_document
 from archbuild.report.verify_markdown import verify_markdown
-from archbuild.rules.sources import serve_source
-from archbuild.rules.verify_outcome import VerifyReport
+from archbuild.rules.checking.verify_outcome import VerifyReport
+from archbuild.rules.selecting.sources import serve_source
 from archbuild.services.verify import verify
 from tests.fatbins import DATA as READER_DATA
 from tests.fatbins import elf, entry

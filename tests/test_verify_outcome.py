@@ -6,9 +6,9 @@ import pytest
 
 from archbuild.model.arch import sass
 from archbuild.model.finding import Finding, Severity
-from archbuild.rules.demand import Demand
-from archbuild.rules.expectation import Expectation
-from archbuild.rules.verify_outcome import VerifyReport
+from archbuild.rules.checking.demand import Demand
+from archbuild.rules.checking.verify_outcome import VerifyReport
+from archbuild.rules.selecting.expectation import Expectation
 
 ASKED = Demand(Expectation((sass("90"),), "--targets"))
 STRICT = Demand(Expectation((sass("90"),), "--targets"), strict=True)

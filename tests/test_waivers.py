@@ -6,7 +6,7 @@ import pytest
 
 from archbuild.model.finding import Finding, Severity
 from archbuild.model.waiver import Waiver
-from archbuild.rules.waivers import apply_waivers, new_findings
+from archbuild.rules.checking.waivers import apply_waivers, new_findings
 from tests.images import codes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from archbuild.rules.wheel_tag import OLDEST, check_wheel_tag, tag_of_version
+from archbuild.rules.checking.wheel_tag import OLDEST, check_wheel_tag, tag_of_version
 
 
 @pytest.mark.parametrize(

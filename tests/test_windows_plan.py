@@ -27,8 +27,8 @@ from archbuild.build.torch_flags import CompileCall
 from archbuild.cpp_extension.setuptools_compiler import compiler_words
 from archbuild.model.build import BuildPlan, Edge, Resources, Step
 from archbuild.model.config import LeanHeaders
-from archbuild.rules.nvcc_flags import parse_nvcc_flags
-from archbuild.rules.schedule import Schedule
+from archbuild.rules.building.schedule import Schedule
+from archbuild.rules.selecting.nvcc_flags import parse_nvcc_flags
 from tests.machines import toolkit
 
 VC = r"C:\Program Files\VC\bin\Hostx64\x64"

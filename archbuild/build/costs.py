@@ -13,7 +13,7 @@ from archbuild.build.includes import Scan, scan_source
 from archbuild.build.passes import CostOf
 from archbuild.model.build import Cost, Edge, EdgeRun, Step
 from archbuild.probe.writing import write_whole
-from archbuild.rules.cost import estimate, learn, refine
+from archbuild.rules.building.cost import estimate, learn, refine
 
 _BOOK = "costs.json"
 _LARGE = frozenset({"torch/extension.h", "torch/all.h", "torch/torch.h"})

@@ -31,7 +31,7 @@ from archbuild.build.plan import BuildRequest, flags_of, plan_build
 from archbuild.errors import BuildError
 from archbuild.model.build import BuildPlan, BuildRun, Edge, EdgeRun, Resources, Step
 from archbuild.probe.process import run_limited
-from archbuild.rules.schedule import plan_schedule
+from archbuild.rules.building.schedule import plan_schedule
 
 _NVCC_LIMIT = 60.0
 # Variables by which gcc finds headers and its own programs; nvcc's own are in its passes.

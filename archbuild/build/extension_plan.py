@@ -10,8 +10,8 @@ from archbuild.errors import UnsupportedTargetError
 from archbuild.model.arch import Arch, Stage
 from archbuild.model.gencode import Gencode, render_gencodes
 from archbuild.model.machine import Machine
-from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_flags
-from archbuild.rules.selection import Selection, select_own
+from archbuild.rules.selecting.nvcc_flags import NvccFlags, parse_nvcc_flags
+from archbuild.rules.selecting.selection import Selection, select_own
 
 CompileArgs = Mapping[str, Sequence[str]] | Sequence[str]
 

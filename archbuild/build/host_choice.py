@@ -15,15 +15,15 @@ from archbuild.probe.host_compiler import (
     read_host_limits,
     read_torch_standard,
 )
-from archbuild.rules.host_compiler import (
+from archbuild.rules.selecting.host_compiler import (
     allows_any_host,
     check_abi,
     is_settled,
     named_host_compilers,
     select_host_compiler,
 )
-from archbuild.rules.host_packages import host_cure, host_floor
-from archbuild.rules.nvcc_flags import NvccFlags
+from archbuild.rules.selecting.host_packages import host_cure, host_floor
+from archbuild.rules.selecting.nvcc_flags import NvccFlags
 
 
 def choose_host_compiler(flags: NvccFlags, machine: Machine, toolkit: Toolkit) -> HostChoice:

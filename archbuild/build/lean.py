@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from archbuild.probe.writing import write_whole
-from archbuild.rules.lean_failure import explain_lean_failure, needs_full
+from archbuild.rules.building.lean_failure import explain_lean_failure, needs_full
 
 __all__ = [
     "LeanMemory",

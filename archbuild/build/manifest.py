@@ -15,7 +15,7 @@ from archbuild.model.manifest import ImageDigest, Manifest, SourceManifest, mani
 from archbuild.model.manifest_record import render_manifest
 from archbuild.model.source import Source
 from archbuild.probe.writing import write_whole
-from archbuild.rules.sources import ServedSource
+from archbuild.rules.selecting.sources import ServedSource
 
 # Options that name places; their value may be a word of its own.
 _TAKE_A_PLACE = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PureWindowsPath
 
 from archbuild.build.torch_flags import CompileCall, preprocessor_words, with_standard
-from archbuild.rules.nvcc_flags import parse_nvcc_flags, without_threads
+from archbuild.rules.selecting.nvcc_flags import parse_nvcc_flags, without_threads
 
 _STANDARDS = ("/std:", "-std:")
 _CXX_STANDARDS = ("/std:c++", "-std:c++")

@@ -18,7 +18,7 @@ from archbuild.build import run_pass
 from archbuild.errors import BuildError
 from archbuild.model.build import Edge, Step
 from archbuild.probe.writing import write_whole
-from archbuild.rules.schedule import Schedule
+from archbuild.rules.building.schedule import Schedule
 
 if TYPE_CHECKING:
     from ninja.ninja_syntax import Writer

@@ -19,7 +19,7 @@ from archbuild.build.passes import (
 from archbuild.build.platform import POSIX, Platform
 from archbuild.build.response import shortened
 from archbuild.model.build import BuildPlan, Cost, Edge, Step
-from archbuild.rules.nvcc_flags import parse_nvcc_flags
+from archbuild.rules.selecting.nvcc_flags import parse_nvcc_flags
 
 #: What is between a source and its name in the build folder.
 OBJECTS = "obj"

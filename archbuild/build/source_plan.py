@@ -10,11 +10,11 @@ from archbuild.errors import UnsupportedTargetError
 from archbuild.model.arch import Arch
 from archbuild.model.gencode import Gencode, render_gencodes
 from archbuild.model.source import Source
-from archbuild.rules.buildable import require_all_buildable, require_buildable
-from archbuild.rules.development import describe_development, develop
-from archbuild.rules.nvcc_flags import parse_nvcc_flags
-from archbuild.rules.request import Compiler
-from archbuild.rules.sources import ServedSource, serve_source
+from archbuild.rules.selecting.buildable import require_all_buildable, require_buildable
+from archbuild.rules.selecting.development import describe_development, develop
+from archbuild.rules.selecting.nvcc_flags import parse_nvcc_flags
+from archbuild.rules.selecting.request import Compiler
+from archbuild.rules.selecting.sources import ServedSource, serve_source
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from archbuild.rules.nvcc_flags import without_threads
+from archbuild.rules.selecting.nvcc_flags import without_threads
 
 # How torch 2.11 to 2.14 name the standard that they add where the extension names none.
 _STANDARD = re.compile(r"'c\+\+(\d\d)'")

@@ -12,8 +12,8 @@ from archbuild.binary.reader import read
 from archbuild.errors import BuildError, UsageError
 from archbuild.model.arch import Arch
 from archbuild.model.image import Image, Region
-from archbuild.rules.agreement import check_readers
-from archbuild.rules.coverage import loadable_images
+from archbuild.rules.checking.agreement import check_readers
+from archbuild.rules.covering.coverage import loadable_images
 
 
 class VerifyMode(Enum):

@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow t
 if TYPE_CHECKING:
     from archbuild.model.machine import Machine, Toolkit
     from archbuild.model.version import CudaVersion
-    from archbuild.rules.places import Member
+    from archbuild.rules.covering.places import Member
 
 # What a command needs is imported when it runs: `archbuild --version` has to be
 # quick, and no command needs everything.
@@ -90,7 +90,7 @@ def require_toolkit(machine: Machine) -> Toolkit:
     Raises:
         NoToolkitError: If there is none.
     """
-    from archbuild.rules.torch_match import toolkit_cure
+    from archbuild.rules.selecting.torch_match import toolkit_cure
 
     if machine.toolkit is None:
         cuda = machine.torch.cuda if machine.torch is not None else None

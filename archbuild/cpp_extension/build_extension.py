@@ -18,8 +18,8 @@ from archbuild.cpp_extension.plain import build_plain
 from archbuild.cpp_extension.plain_extension import is_plain
 from archbuild.cpp_extension.setup_errors import setup_errors
 from archbuild.cpp_extension.torchs import MACHINE, TORCH, torch_flavour
-from archbuild.rules.torch_match import check_torch_match
-from archbuild.rules.wheel_tag import check_wheel_tag, tag_of_version
+from archbuild.rules.checking.wheel_tag import check_wheel_tag, tag_of_version
+from archbuild.rules.selecting.torch_match import check_torch_match
 
 _log = logging.getLogger(__name__)
 

@@ -36,8 +36,8 @@ from archbuild.model.config import Config
 from archbuild.model.launcher import Launcher
 from archbuild.model.machine import Machine, Toolkit
 from archbuild.probe.project import read_config
-from archbuild.rules.request import unheeded
-from archbuild.rules.source_table import unmatched_sources
+from archbuild.rules.selecting.request import unheeded
+from archbuild.rules.selecting.source_table import unmatched_sources
 from archbuild.services.select import select_archs
 
 _log = logging.getLogger(__name__)

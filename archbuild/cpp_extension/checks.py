@@ -16,9 +16,9 @@ from archbuild.build.verification import VerifyMode
 from archbuild.errors import BuildError
 from archbuild.model.gencode import render_gencodes
 from archbuild.model.machine import Machine, Toolkit
-from archbuild.rules.host_compiler import ANY_HOST_FLAGS, named_host_compilers
-from archbuild.rules.nvcc_flags import NvccFlags, parse_nvcc_flags
-from archbuild.rules.selection import Selection
+from archbuild.rules.selecting.host_compiler import ANY_HOST_FLAGS, named_host_compilers
+from archbuild.rules.selecting.nvcc_flags import NvccFlags, parse_nvcc_flags
+from archbuild.rules.selecting.selection import Selection
 from archbuild.services.select import Selected
 from archbuild.services.smoke import smoke
 

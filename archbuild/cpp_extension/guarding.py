@@ -13,7 +13,7 @@ from archbuild.binary.reader import read
 from archbuild.build.manifest import manifest_path
 from archbuild.model.manifest_record import parse_manifest
 from archbuild.probe.writing import write_whole
-from archbuild.rules.guard_table import GuardRow, guard_row, render_guard
+from archbuild.rules.checking.guard_table import GuardRow, guard_row, render_guard
 
 _log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from archbuild.cpp_extension.jit_call import JitCall, jit_links, jit_selection
 from archbuild.cpp_extension.jit_run import run_call
 from archbuild.cpp_extension.torchs import TORCH
 from archbuild.model.gencode import render_gencodes
-from archbuild.rules.nvcc_flags import parse_nvcc_flags
+from archbuild.rules.selecting.nvcc_flags import parse_nvcc_flags
 
 _log = logging.getLogger(__name__)
 

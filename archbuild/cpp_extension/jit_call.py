@@ -32,9 +32,9 @@ from archbuild.cpp_extension.checks import checked_host_compiler
 from archbuild.cpp_extension.torchs import MACHINE, TORCH
 from archbuild.model.machine import Toolkit
 from archbuild.probe.project import read_config
-from archbuild.rules.nvcc_flags import parse_nvcc_flags
-from archbuild.rules.request import unheeded
-from archbuild.rules.torch_match import check_torch_match
+from archbuild.rules.selecting.nvcc_flags import parse_nvcc_flags
+from archbuild.rules.selecting.request import unheeded
+from archbuild.rules.selecting.torch_match import check_torch_match
 from archbuild.services.select import Selected, select_archs
 
 _log = logging.getLogger(__name__)

@@ -16,8 +16,8 @@ from archbuild.cpp_extension.checks import checked_host_compiler, own_flags
 from archbuild.errors import UsageError
 from archbuild.model.config import Config, LeanHeaders
 from archbuild.model.source import Source
-from archbuild.rules.development import DEV_VARIABLE, wants_development
-from archbuild.rules.source_table import merge_sources
+from archbuild.rules.selecting.development import DEV_VARIABLE, wants_development
+from archbuild.rules.selecting.source_table import merge_sources
 from archbuild.services.select import Selected, select_archs
 
 _log = logging.getLogger(__name__)

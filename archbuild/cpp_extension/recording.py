@@ -14,7 +14,7 @@ from archbuild.build.manifest import (
 from archbuild.cpp_extension.compiling import Compiling, Setting
 from archbuild.cpp_extension.planning import PlannedExtension
 from archbuild.probe.host_compiler import query_host_compiler
-from archbuild.rules.nvcc_flags import parse_nvcc_flags
+from archbuild.rules.selecting.nvcc_flags import parse_nvcc_flags
 
 
 def record(

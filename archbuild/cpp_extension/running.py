@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from archbuild.build.engine import Running
 from archbuild.probe.resources import query_resources
 from archbuild.report.build import progress_line
-from archbuild.rules.nvcc_flags import parse_nvcc_flags
-from archbuild.rules.schedule import parse_limit
+from archbuild.rules.building.schedule import parse_limit
+from archbuild.rules.selecting.nvcc_flags import parse_nvcc_flags
 
 _log = logging.getLogger(__name__)
 

@@ -17,9 +17,9 @@ from archbuild.model.build import BuildPlan, BuildRun
 from archbuild.probe.writing import write_whole
 from archbuild.report.build import render_failures, render_summary, render_warnings
 from archbuild.report.build_profile import compile_commands_json, profile_json, trace_json
-from archbuild.rules.build_failure import explain_failure
-from archbuild.rules.cost import heaviest_header
-from archbuild.rules.lean_failure import explain_lean_failure
+from archbuild.rules.building.build_failure import explain_failure
+from archbuild.rules.building.cost import heaviest_header
+from archbuild.rules.building.lean_failure import explain_lean_failure
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from archbuild.binary.dating import read_toolkits
 from archbuild.model.image import DeviceFile, Image, Linkage, Region
 from archbuild.model.installed import CodeGroup, CodeImage
 from archbuild.model.version import CudaVersion
-from archbuild.rules.coverage import is_empty
+from archbuild.rules.covering.coverage import is_empty
 
 
 def dated_groups(path: Path, file: DeviceFile) -> tuple[CodeGroup, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from archbuild.errors import RecordError
 from archbuild.probe.machine import read_machine
-from archbuild.rules.places import Member
+from archbuild.rules.covering.places import Member
 
 _ADVICE = "Write one with: archbuild doctor --save FILE"
 

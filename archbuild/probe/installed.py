@@ -24,8 +24,8 @@ from archbuild.probe.installations import list_installations, package_folders
 from archbuild.probe.loading import query_loaded
 from archbuild.probe.packages import read_packages
 from archbuild.probe.places import this_processor
-from archbuild.rules.host_compiler import is_too_new, is_too_old
-from archbuild.rules.host_packages import host_floor
+from archbuild.rules.selecting.host_compiler import is_too_new, is_too_old
+from archbuild.rules.selecting.host_packages import host_floor
 
 
 def query_installed(

@@ -9,7 +9,7 @@ from archbuild.binary.manifests import Manifests
 from archbuild.errors import ArchbuildError
 from archbuild.model.finding import Finding
 from archbuild.model.manifest import Manifest
-from archbuild.rules.manifest_checks import check_other_library, check_torch, is_of
+from archbuild.rules.checking.manifest_checks import check_other_library, check_torch, is_of
 
 
 class ManifestFiles:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from archbuild.errors import ArchbuildError
 from archbuild.model.image import DeviceFile, FileFormat
-from archbuild.rules.agreement import Agreement, Answer, compare_readers
-from archbuild.rules.verify_outcome import SecondReader
+from archbuild.rules.checking.agreement import Agreement, Answer, compare_readers
+from archbuild.rules.checking.verify_outcome import SecondReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from archbuild.model.gencode import Gencode, render_gencodes
 from archbuild.model.machine import Gpu, Toolkit
 from archbuild.probe.process import run_limited
 from archbuild.probe.smoke_source import find_source
-from archbuild.rules.reach import nearest_real
+from archbuild.rules.covering.reach import nearest_real
 
 # Seconds; one architecture takes about one.
 _NVCC_TIMEOUT = 120.0

@@ -21,8 +21,8 @@ from archbuild.model.machine import Gpu, Machine
 from archbuild.probe.process import Failure, Outcome, json_lines, run_limited
 from archbuild.probe.trial_library import TrialLibrary, build_library
 from archbuild.probe.trial_ptx import BLOCK, ENTRY, compute_words, write_ptx
-from archbuild.rules.smoke_numbers import compute_numbers
-from archbuild.rules.smoke_outcome import State, judge_answer
+from archbuild.rules.building.smoke_numbers import compute_numbers
+from archbuild.rules.building.smoke_outcome import State, judge_answer
 
 #: Seconds for each process.
 TIMEOUT = 60.0

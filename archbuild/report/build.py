@@ -12,8 +12,8 @@ from archbuild.model.build import BuildRun, EdgeRun
 from archbuild.report.sizes import count_words, share_words, size_words
 from archbuild.report.table import Column, render_table
 from archbuild.report.text import escape, fold, wrap
-from archbuild.rules.build_times import BuildTimes, advise_build, measure
-from archbuild.rules.messages import Diagnostic, Failure, group_failures, group_notices
+from archbuild.rules.building.build_times import BuildTimes, advise_build, measure
+from archbuild.rules.building.messages import Diagnostic, Failure, group_failures, group_notices
 
 _BAR = "  | "
 #: Rows of each table of the summary.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from archbuild.model.build import BuildPlan, BuildRun, Edge, EdgeRun, Step
-from archbuild.rules.build_times import memory_over_time
+from archbuild.rules.building.build_times import memory_over_time
 
 SCHEMA = "archbuild.profile/1"
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from archbuild.report.sizes import change_words, count_words, size_words
 from archbuild.report.table import Column, render_table
 from archbuild.report.text import Ink, fold, paint, wrap
-from archbuild.rules.differences import Bytes, CoverageDifference, FileDifference
+from archbuild.rules.comparing.differences import Bytes, CoverageDifference, FileDifference
 from archbuild.services.compare import CompareReport
 
 TYPE_CHECKING = False

@@ -9,10 +9,10 @@ from archbuild.report.doctor_labels import Labels
 from archbuild.report.fleet import place_words, short_name
 from archbuild.report.table import Column, render_table
 from archbuild.report.text import wrap
-from archbuild.rules.diagnosis.code import FileStanding, GpuKind, Standing
+from archbuild.rules.covering.code import FileStanding, GpuKind, Standing
+from archbuild.rules.covering.places import places_of
 from archbuild.rules.diagnosis.serving import Served, serve
 from archbuild.rules.filling import fill
-from archbuild.rules.places import places_of
 
 #: Packages that are told one by one without ``--verbose``.
 _MOST_PACKAGES = 12

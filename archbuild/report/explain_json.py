@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from archbuild.model.record import encode
+from archbuild.rules.covering.places import Place
 from archbuild.rules.explaining.answer import Named, Phrase
 from archbuild.rules.explaining.phrases import say
-from archbuild.rules.places import Place
 from archbuild.services.explain import ExplainReport
 
 SCHEMA = "archbuild.explain/1"

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from archbuild.model.arch import Arch, Suffix
 from archbuild.model.gencode import render_gencodes
 from archbuild.model.machine import Toolkit
-from archbuild.rules.archlist import render_arch_list
-from archbuild.rules.selection import Selection
+from archbuild.rules.selecting.archlist import render_arch_list
+from archbuild.rules.selecting.selection import Selection
 
 TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
 if TYPE_CHECKING:
-    from archbuild.rules.fleet import Outlook
+    from archbuild.rules.selecting.fleet import Outlook
 
 FORMATS = ("nvcc", "torch", "cmake", "env", "json")
 SCHEMA = "archbuild.flags/1"

@@ -11,14 +11,14 @@ from archbuild.model.record import encode
 from archbuild.report.coverage_cell import UNKNOWN, Cell, cell_of
 from archbuild.report.table import Column, render_table
 from archbuild.report.text import Ink
-from archbuild.rules.place_verdicts import Hindrance, PlaceVerdict
-from archbuild.rules.places import Place
+from archbuild.rules.checking.place_verdicts import Hindrance, PlaceVerdict
+from archbuild.rules.covering.places import Place
 
 TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow to load
 if TYPE_CHECKING:
     from typing import Any
 
-    from archbuild.rules.fleet import Outlook
+    from archbuild.rules.selecting.fleet import Outlook
 
 FLEET_LEGEND = (
     "native: runs as it is; JIT: the machine's driver compiles it first; part: some regions "

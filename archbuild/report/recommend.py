@@ -11,7 +11,6 @@ from archbuild.model.version import CudaVersion
 from archbuild.report.chinese.recommend import TEXTS as CHINESE
 from archbuild.report.recommend_words import ENGLISH
 from archbuild.report.text import Ink, escape, paint, wrap
-from archbuild.rules.archlist import render_arch_list
 from archbuild.rules.recommending.judging import python_words
 from archbuild.rules.recommending.result import (
     Card,
@@ -25,6 +24,7 @@ from archbuild.rules.recommending.result import (
 from archbuild.rules.recommending.said import Said, said, spell
 from archbuild.rules.recommending.torch_choice import pip_command
 from archbuild.rules.recommending.window import Window, release_words
+from archbuild.rules.selecting.archlist import render_arch_list
 
 _LANGUAGES: Mapping[str, Mapping[str, str]] = {"en": ENGLISH, "zh": CHINESE}
 _INKS = {Outcome.ALL: Ink.GREEN, Outcome.PARTLY: Ink.YELLOW, Outcome.UNSURE: Ink.YELLOW}

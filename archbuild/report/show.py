@@ -8,8 +8,8 @@ from archbuild.model.image import DeviceFile, FileFormat, ImageKind, Linkage, Re
 from archbuild.report.sizes import count_words, exact_words, share_words, size_words
 from archbuild.report.table import Column, render_table
 from archbuild.report.text import Ink, cells, escape, fold, paint, wrap
-from archbuild.rules.oddities import oddities
-from archbuild.rules.tally import Tally, stored_shares, tally
+from archbuild.rules.checking.oddities import oddities
+from archbuild.rules.comparing.tally import Tally, stored_shares, tally
 from archbuild.services.show import Kernels, ShowReport
 
 _MIN_WIDTH = 40

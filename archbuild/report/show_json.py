@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from archbuild.model.image import DeviceFile, Flag, Image, Kernel, Region
-from archbuild.rules.oddities import oddities
-from archbuild.rules.tally import Tally, tally
+from archbuild.rules.checking.oddities import oddities
+from archbuild.rules.comparing.tally import Tally, tally
 from archbuild.services.show import Kernels, ShowReport
 
 TYPE_CHECKING = False

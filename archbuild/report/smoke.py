@@ -8,7 +8,7 @@ from typing import Any
 
 from archbuild.model.record import encode
 from archbuild.report.text import Ink, pad, paint, wrap
-from archbuild.rules.smoke_outcome import GpuRun, SmokeReport, Stage, State
+from archbuild.rules.building.smoke_outcome import GpuRun, SmokeReport, Stage, State
 
 SCHEMA = "archbuild.smoke/1"
 #: Lines of a tool's output that people see; JSON has all of them.

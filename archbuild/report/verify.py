@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from archbuild.model.finding import Finding, Severity
 from archbuild.report.text import Ink, escape, paint, shorten, wrap
 from archbuild.report.verify_tables import Line, judged_files, short_name, verify_tables
-from archbuild.rules.codes import title_of
-from archbuild.rules.verify_outcome import VerifyReport
+from archbuild.rules.checking.codes import title_of
+from archbuild.rules.checking.verify_outcome import VerifyReport
 
 _INKS = {Severity.ERROR: Ink.RED, Severity.WARNING: Ink.YELLOW, Severity.NOTE: Ink.PLAIN}
 _MIN_WIDTH = 20

@@ -8,10 +8,10 @@ from typing import Any
 from archbuild.model.coverage import DeviceCoverage, DriverFloor, Floors, Outcome
 from archbuild.model.record import encode
 from archbuild.report.fleet import verdict_documents
-from archbuild.rules.demand import Demand
-from archbuild.rules.devices import DeviceSummary
-from archbuild.rules.judge import FileVerdict
-from archbuild.rules.verify_outcome import VerifyReport
+from archbuild.rules.checking.demand import Demand
+from archbuild.rules.checking.judge import FileVerdict
+from archbuild.rules.checking.verify_outcome import VerifyReport
+from archbuild.rules.covering.devices import DeviceSummary
 
 SCHEMA = "archbuild.verify/1"
 _WORDS = {

@@ -13,9 +13,9 @@ from archbuild.report.markdown import code, plain, row
 from archbuild.report.text import escape
 from archbuild.report.verify import group_findings, summary_of
 from archbuild.report.verify_tables import device_heads
-from archbuild.rules.codes import title_of
-from archbuild.rules.judge import FileVerdict
-from archbuild.rules.verify_outcome import VerifyReport
+from archbuild.rules.checking.codes import title_of
+from archbuild.rules.checking.judge import FileVerdict
+from archbuild.rules.checking.verify_outcome import VerifyReport
 
 _SHOWN = 10
 _ORDER = (Outcome.NATIVE, Outcome.JIT, Outcome.NO, Outcome.UNKNOWN)

@@ -11,9 +11,9 @@ from archbuild.model.coverage import Destination, DeviceCoverage, Outcome
 from archbuild.report.coverage_cell import cell_of, floor_cell
 from archbuild.report.fleet import FLEET_LEGEND, fleet_row, fleet_table
 from archbuild.report.text import Ink, cells, escape, pad, shorten, wrap
-from archbuild.rules.devices import DeviceSummary
-from archbuild.rules.judge import FileVerdict
-from archbuild.rules.verify_outcome import VerifyReport
+from archbuild.rules.checking.judge import FileVerdict
+from archbuild.rules.checking.verify_outcome import VerifyReport
+from archbuild.rules.covering.devices import DeviceSummary
 
 #: A line of a table: pieces of text, each with its ink.
 Line = list[tuple[str, Ink]]

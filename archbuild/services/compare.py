@@ -10,8 +10,8 @@ from functools import lru_cache
 from archbuild.binary.names import normalize, widen
 from archbuild.binary.reader import read
 from archbuild.model.image import DeviceFile
-from archbuild.rules.differences import Bytes, Differences, find_differences
-from archbuild.rules.pairing import align_names, pair_files
+from archbuild.rules.comparing.differences import Bytes, Differences, find_differences
+from archbuild.rules.comparing.pairing import align_names, pair_files
 
 
 @dataclass(frozen=True)

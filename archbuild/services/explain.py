@@ -16,8 +16,8 @@ from archbuild.model.machine import Machine
 from archbuild.probe.failed_library import libraries_of
 from archbuild.probe.machine import query_machine
 from archbuild.probe.package_origin import find_distribution, find_origin, with_source
+from archbuild.rules.covering.drivers import parse_driver
 from archbuild.rules.diagnosis.all_rules import diagnose_machine
-from archbuild.rules.drivers import parse_driver
 from archbuild.rules.explaining.answer import Explained
 from archbuild.rules.explaining.circumstances import (
     Circumstances,

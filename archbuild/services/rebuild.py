@@ -19,10 +19,10 @@ from archbuild.probe.machine import query_machine
 from archbuild.probe.packages import find_package
 from archbuild.probe.provenance import write_origin
 from archbuild.probe.resources import query_resources
-from archbuild.rules.build_failure import explain_failure
+from archbuild.rules.building.build_failure import explain_failure
 from archbuild.rules.rebuilding.plan import RebuildPlan, plan_rebuild
-from archbuild.rules.request import DETECTED, TORCH, choose_compiler, choose_request
-from archbuild.rules.selection import select
+from archbuild.rules.selecting.request import DETECTED, TORCH, choose_compiler, choose_request
+from archbuild.rules.selecting.selection import select
 
 # Of what pip prints, what is kept to find out why it failed.
 _KEPT = 1 << 20

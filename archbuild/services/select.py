@@ -12,7 +12,7 @@ from archbuild.model.machine import Machine
 from archbuild.model.version import CudaVersion
 from archbuild.probe.machine import query_machine
 from archbuild.probe.torch_build import query_torch_archs
-from archbuild.rules.request import (
+from archbuild.rules.selecting.request import (
     Compiler,
     Request,
     choose_compiler,
@@ -26,9 +26,9 @@ TYPE_CHECKING = False  # by name known to type checkers; typing itself is slow t
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from archbuild.rules.fleet import Outlook
-    from archbuild.rules.places import Member
-    from archbuild.rules.selection import Selection
+    from archbuild.rules.covering.places import Member
+    from archbuild.rules.selecting.fleet import Outlook
+    from archbuild.rules.selecting.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def select_archs(
         The selection and the machine.
 
     Raises:
-        ArchbuildError: As :func:`archbuild.rules.selection.select` and
-            :func:`archbuild.rules.request.choose_compiler` do.
+        ArchbuildError: As :func:`archbuild.rules.selecting.selection.select` and
+            :func:`archbuild.rules.selecting.request.choose_compiler` do.
     """
     config = config or Config()
     question = None
@@ -88,7 +88,7 @@ def select_archs(
         asked = gpus or (not machines and needs_gpus(os.environ, option=arch, config=config.archs))
         question = _Question(gpus=asked, toolkit=toolkit, only_best=only_best)
     # The rules are loaded while nvcc and the driver think about their answers.
-    from archbuild.rules.selection import select  # noqa: PLC0415
+    from archbuild.rules.selecting.selection import select  # noqa: PLC0415
 
     if question is not None:
         machine = question.answer()
@@ -106,8 +106,8 @@ def _select_for(
     members: Sequence[Member], arch: str | None, builder: Machine, compiler: Compiler
 ) -> Selected:
     """One selection for several machines, and what it does on each."""
-    from archbuild.rules import fleet  # noqa: PLC0415 -- as above
-    from archbuild.rules.selection import select  # noqa: PLC0415
+    from archbuild.rules.selecting import fleet  # noqa: PLC0415 -- as above
+    from archbuild.rules.selecting.selection import select  # noqa: PLC0415
 
     machine = fleet.with_fleet(builder, members)
     native = arch is None or arch.strip().lower() == "native"

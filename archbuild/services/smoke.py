@@ -20,10 +20,9 @@ from archbuild.model.image import DeviceFile
 from archbuild.model.machine import Gpu, Toolkit
 from archbuild.probe.process import Outcome, run_limited
 from archbuild.probe.smoke_source import find_source
-from archbuild.rules.agreement import check_readers
-from archbuild.rules.build_failure import explain_failure
-from archbuild.rules.smoke_numbers import compute_numbers
-from archbuild.rules.smoke_outcome import (
+from archbuild.rules.building.build_failure import explain_failure
+from archbuild.rules.building.smoke_numbers import compute_numbers
+from archbuild.rules.building.smoke_outcome import (
     GpuRun,
     SmokeReport,
     Stage,
@@ -31,6 +30,7 @@ from archbuild.rules.smoke_outcome import (
     judge_answer,
     sum_up,
 )
+from archbuild.rules.checking.agreement import check_readers
 
 #: The kernel's name in csrc/smoke.cu.
 KERNEL = "archbuild_smoke_kernel"

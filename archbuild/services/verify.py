@@ -22,21 +22,21 @@ from archbuild.probe.manifest_files import ManifestFiles
 from archbuild.probe.project import read_config
 from archbuild.probe.second_reader import OtherReader
 from archbuild.probe.wanted_files import WantedFiles
-from archbuild.rules.agreement import Agreement
-from archbuild.rules.codes import UNREADABLE
-from archbuild.rules.demand import Demand, Options, make_demand, parse_tegra, spell_targets
-from archbuild.rules.judge import FileVerdict, judge_file, wants_closer_look
-from archbuild.rules.package_checks import bytes_by_arch, check_driver_bundled, check_size
-from archbuild.rules.place_verdicts import check_places, judge_places
-from archbuild.rules.places import Member
-from archbuild.rules.targets import check_any_code, check_container, unreadable
-from archbuild.rules.verify_outcome import (
+from archbuild.rules.checking.agreement import Agreement
+from archbuild.rules.checking.codes import UNREADABLE
+from archbuild.rules.checking.demand import Demand, Options, make_demand, parse_tegra, spell_targets
+from archbuild.rules.checking.judge import FileVerdict, judge_file, wants_closer_look
+from archbuild.rules.checking.package_checks import bytes_by_arch, check_driver_bundled, check_size
+from archbuild.rules.checking.place_verdicts import check_places, judge_places
+from archbuild.rules.checking.targets import check_any_code, check_container, unreadable
+from archbuild.rules.checking.verify_outcome import (
     SecondReader,
     VerifyReport,
     note_unasked,
     with_manifests,
 )
-from archbuild.rules.waivers import apply_waivers, new_findings
+from archbuild.rules.checking.waivers import apply_waivers, new_findings
+from archbuild.rules.covering.places import Member
 
 #: Who may read the files.
 READERS = ("auto", "native", "cuobjdump", "both")

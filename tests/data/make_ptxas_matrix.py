@@ -1,7 +1,7 @@
 """Ask real ptxas which PTX target it assembles for which real architecture.
 
 The answers lie beside this script in ``ptxas_matrix.tsv``, and the tests hold
-``archbuild.rules.coverage`` against them. To make them again::
+``archbuild.rules.covering.coverage`` against them. To make them again::
 
     python tests/data/make_ptxas_matrix.py PTXAS... > tests/data/ptxas_matrix.tsv
 

@@ -12,6 +12,7 @@ from archbuild.model.diagnosis import Confidence, Diagnosis, Evidence
 from archbuild.model.finding import Severity
 from archbuild.model.machine import Gpu, Machine
 from archbuild.model.surroundings import PciCard
+from archbuild.rules.covering.drivers import device_floor, has_retired, knows_device
 from archbuild.rules.diagnosis import driver_kinds as kinds
 from archbuild.rules.diagnosis.driver_cures import (
     Window,
@@ -37,7 +38,6 @@ from archbuild.rules.diagnosis.sight import (
     unserved_cards,
     whole_gpus,
 )
-from archbuild.rules.drivers import device_floor, has_retired, knows_device
 
 _GUEST_MODULES = ("vfio-pci", "pci-stub", "xen-pciback")
 

@@ -8,7 +8,7 @@ from archbuild.model.coverage import Verdict
 from archbuild.model.diagnosis import Confidence, Diagnosis
 from archbuild.model.installed import CodePackage, TrialOutcome
 from archbuild.model.machine import Machine
-from archbuild.rules.diagnosis.code import FileStanding, GpuKind, Standing
+from archbuild.rules.covering.code import FileStanding, GpuKind, Standing
 from archbuild.rules.diagnosis.code_packages import (
     PackageStanding,
     evidence_of,

@@ -13,7 +13,7 @@ from archbuild.model.image import ImageKind, Linkage
 from archbuild.model.installed import CodeFile, CodeGroup, CodeImage, CodePackage
 from archbuild.model.machine import Gpu, Machine
 from archbuild.model.version import CudaVersion
-from archbuild.rules.diagnosis.code import FileStanding, GpuKind, Standing, stand
+from archbuild.rules.covering.code import FileStanding, GpuKind, Standing, stand
 
 #: How many lines of evidence a finding has.
 SHOWN = 12

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from archbuild.model.machine import Machine
-from archbuild.rules.diagnosis.code import Standing, gpu_kinds
+from archbuild.rules.covering.code import Standing, gpu_kinds
 from archbuild.rules.diagnosis.code_findings import main_files, split_ran
 from archbuild.rules.diagnosis.code_kinds import CODE_KINDS
 from archbuild.rules.diagnosis.code_packages import cover, files_in_use, torch_package

@@ -17,11 +17,11 @@ from archbuild.model.coverage import Destination, DriverFloor
 from archbuild.model.installed import CodePackage
 from archbuild.model.machine import Driver, Machine
 from archbuild.model.version import CudaVersion
-from archbuild.rules.diagnosis.code import GpuKind, destination_of, gpu_kinds
+from archbuild.rules.covering.code import GpuKind, destination_of, gpu_kinds
+from archbuild.rules.covering.drivers import device_floor, has_retired
 from archbuild.rules.diagnosis.code_packages import highest_held
-from archbuild.rules.drivers import device_floor, has_retired
 from archbuild.rules.recommending.torch_choice import install_command
-from archbuild.rules.torch_match import EXTRAS
+from archbuild.rules.selecting.torch_match import EXTRAS
 
 CPU_TORCH = f"pip install torch --index-url {INDEX}/cpu"
 

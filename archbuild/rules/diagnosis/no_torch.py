@@ -11,12 +11,12 @@ from archbuild.facts.toolkits import TOOLKITS
 from archbuild.model.diagnosis import Diagnosis, Evidence
 from archbuild.model.finding import Severity
 from archbuild.model.machine import Machine
+from archbuild.rules.covering.code import GpuKind, gpu_kinds
+from archbuild.rules.covering.fit import NOTHING_FITS
 from archbuild.rules.diagnosis import code_kinds as kinds
-from archbuild.rules.diagnosis.code import GpuKind, gpu_kinds
 from archbuild.rules.diagnosis.code_packages import gpu_words, uuids_of
 from archbuild.rules.diagnosis.cures import CPU_TORCH, set_variable, toolkits_for, torch_command
 from archbuild.rules.diagnosis.kind import diagnosis_of
-from archbuild.rules.fit import NOTHING_FITS
 
 
 def check_no_torch(machine: Machine) -> Iterator[Diagnosis]:

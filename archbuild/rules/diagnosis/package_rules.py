@@ -11,8 +11,8 @@ from archbuild.model.coverage import Cause, DriverFloor
 from archbuild.model.diagnosis import Confidence, Diagnosis, Evidence
 from archbuild.model.installed import CodePackage
 from archbuild.model.machine import Machine
+from archbuild.rules.covering.code import FileStanding, GpuKind, Standing, gpu_kinds
 from archbuild.rules.diagnosis import code_kinds as kinds
-from archbuild.rules.diagnosis.code import FileStanding, GpuKind, Standing, gpu_kinds
 from archbuild.rules.diagnosis.code_findings import (
     by_cause,
     code_finding,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from archbuild.model.installed import CodePackage
 from archbuild.model.machine import Machine
-from archbuild.rules.diagnosis.code import FileStanding, GpuKind, gpu_kinds
+from archbuild.rules.covering.code import FileStanding, GpuKind, gpu_kinds
 from archbuild.rules.diagnosis.code_packages import (
     PackageStanding,
     cover,

@@ -9,8 +9,11 @@ from archbuild.model.arch import Arch, Stage
 from archbuild.model.diagnosis import Diagnosis, Evidence
 from archbuild.model.machine import Machine, Toolkit
 from archbuild.model.version import CudaVersion
+from archbuild.rules.covering.code import GpuKind, destination_of, gpu_kinds
+from archbuild.rules.covering.drivers import sass_floor, takes_sass
+from archbuild.rules.covering.fit import DRIVER_TOO_OLD
+from archbuild.rules.covering.reach import Reach, best_reach, nearest_virtual
 from archbuild.rules.diagnosis import loading_kinds as kinds
-from archbuild.rules.diagnosis.code import GpuKind, destination_of, gpu_kinds
 from archbuild.rules.diagnosis.code_packages import gpu_words, uuids_of
 from archbuild.rules.diagnosis.cures import (
     driver_commands,
@@ -21,9 +24,6 @@ from archbuild.rules.diagnosis.cures import (
 )
 from archbuild.rules.diagnosis.kind import diagnosis_of
 from archbuild.rules.diagnosis.package_rules import check_built_for, check_packages
-from archbuild.rules.drivers import sass_floor, takes_sass
-from archbuild.rules.fit import DRIVER_TOO_OLD
-from archbuild.rules.reach import Reach, best_reach, nearest_virtual
 
 _APT = re.compile(r"ubuntu|debian")
 

@@ -10,8 +10,8 @@ from archbuild.model.arch import ComputeCapability
 from archbuild.model.diagnosis import Confidence, Diagnosis, Evidence
 from archbuild.model.installed import CodePackage
 from archbuild.model.machine import Gpu, Machine, TorchBuild
+from archbuild.rules.covering.code import GpuKind, Standing, gpu_kinds
 from archbuild.rules.diagnosis import code_kinds as kinds
-from archbuild.rules.diagnosis.code import GpuKind, Standing, gpu_kinds
 from archbuild.rules.diagnosis.code_findings import (
     by_cause,
     code_finding,

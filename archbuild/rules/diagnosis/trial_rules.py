@@ -9,8 +9,8 @@ from archbuild.facts.cuda_errors import find_cuda_error
 from archbuild.model.diagnosis import Diagnosis, Evidence
 from archbuild.model.installed import Trial, TrialOutcome
 from archbuild.model.machine import Gpu, Machine
+from archbuild.rules.covering.code import FileStanding, Standing, gpu_kinds, stand, with_ptx_alone
 from archbuild.rules.diagnosis import loading_kinds as kinds
-from archbuild.rules.diagnosis.code import FileStanding, Standing, gpu_kinds, stand, with_ptx_alone
 from archbuild.rules.diagnosis.code_packages import (
     cover,
     gpu_words,

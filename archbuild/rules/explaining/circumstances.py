@@ -12,8 +12,8 @@ from archbuild.model.arch import ComputeCapability, Suffix
 from archbuild.model.diagnosis import Diagnosis
 from archbuild.model.image import DeviceFile
 from archbuild.model.machine import Driver, Machine
-from archbuild.rules.archlist import ArchItem, Word, parse_arch_list
-from archbuild.rules.places import Place, places_of
+from archbuild.rules.covering.places import Place, places_of
+from archbuild.rules.selecting.archlist import ArchItem, Word, parse_arch_list
 
 
 class Builder(Enum):

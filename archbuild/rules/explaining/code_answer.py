@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from archbuild.model.arch import Arch, ComputeCapability, Stage
 from archbuild.model.coverage import Cause, Destination, Outcome
 from archbuild.model.image import DeviceFile, Image, ImageKind, Region
-from archbuild.rules.archlist import render_arch_list
-from archbuild.rules.coverage import cover_region, loadable_images
+from archbuild.rules.covering.coverage import cover_region, loadable_images
+from archbuild.rules.covering.places import Place
 from archbuild.rules.explaining.answer import Phrase, phrase
 from archbuild.rules.explaining.circumstances import Circumstances
 from archbuild.rules.explaining.code_verdict import (
@@ -26,8 +26,8 @@ from archbuild.rules.explaining.rebuild_command import (
     rebuild_commands,
     wanted_archs,
 )
-from archbuild.rules.places import Place
 from archbuild.rules.rebuilding.variables import find_package_row
+from archbuild.rules.selecting.archlist import render_arch_list
 
 #: How many sentences on files are said.
 _SHOWN = 6

@@ -16,9 +16,9 @@ from archbuild.model.coverage import (
     RegionCoverage,
 )
 from archbuild.model.image import DeviceFile, Image, ImageKind, Region
-from archbuild.rules.coverage import cover_file, is_live, loadable_images
+from archbuild.rules.covering.coverage import cover_file, is_live, loadable_images
+from archbuild.rules.covering.places import Place
 from archbuild.rules.explaining.answer import Phrase, phrase
-from archbuild.rules.places import Place
 
 
 class State(IntEnum):

@@ -9,7 +9,7 @@ from archbuild.facts.cuda_errors import find_cuda_error
 from archbuild.facts.drivers import CUDA_VERSIONS, first_driver
 from archbuild.model.diagnosis import Diagnosis
 from archbuild.model.version import CudaVersion
-from archbuild.rules.drivers import sass_floor
+from archbuild.rules.covering.drivers import sass_floor
 from archbuild.rules.explaining.answer import Explained, Named, Phrase, phrase
 from archbuild.rules.explaining.circumstances import Circumstances
 from archbuild.rules.explaining.code_answer import (

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from archbuild.model.arch import Arch, Stage, Suffix
 from archbuild.model.image import DeviceFile
 from archbuild.model.machine import Machine
-from archbuild.rules.archlist import render_arch_list
-from archbuild.rules.buildable import toolkit_cure
-from archbuild.rules.coverage import loadable_images
+from archbuild.rules.covering.coverage import loadable_images
+from archbuild.rules.covering.reach import nearest_real, nearest_virtual
 from archbuild.rules.explaining.circumstances import Builder, Circumstances, Origin
 from archbuild.rules.explaining.code_verdict import CodeVerdict
-from archbuild.rules.reach import nearest_real, nearest_virtual
 from archbuild.rules.rebuilding.variables import find_package_row
-from archbuild.rules.torch_match import toolkit_cure as toolkit_for_torch
+from archbuild.rules.selecting.archlist import render_arch_list
+from archbuild.rules.selecting.buildable import toolkit_cure
+from archbuild.rules.selecting.torch_match import toolkit_cure as toolkit_for_torch
 
 
 def wanted_archs(

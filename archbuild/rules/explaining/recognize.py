@@ -16,7 +16,7 @@ from archbuild.facts.cuda_errors import (
     find_cuda_error,
 )
 from archbuild.facts.driver_errors import driver_errors_in_text, find_driver_error
-from archbuild.rules.build_failure import Explanation, explain_failure
+from archbuild.rules.building.build_failure import Explanation, explain_failure
 from archbuild.rules.explaining.common_errors import COMMON_ERRORS
 from archbuild.rules.explaining.cuda_meanings import cuda_meaning
 from archbuild.rules.explaining.known import KnownError, Rank

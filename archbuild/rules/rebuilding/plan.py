@@ -15,8 +15,8 @@ from archbuild.model.build import Resources
 from archbuild.model.installed import CodePackage
 from archbuild.model.machine import Machine
 from archbuild.rules.rebuilding.variables import PackageRow, find_package_row
-from archbuild.rules.selection import Selection
-from archbuild.rules.torch_match import toolkit_cure
+from archbuild.rules.selecting.selection import Selection
+from archbuild.rules.selecting.torch_match import toolkit_cure
 
 #: Bytes that one nvcc takes for a source with torch's headers, one pass at a time.
 MEMORY_PER_JOB = 4 << 30

@@ -12,7 +12,7 @@ from archbuild.facts.torch_wheels import LibraryRow, Standing, WheelRow, wheels_
 from archbuild.model.arch import Arch
 from archbuild.model.image import Image, ImageKind, Region
 from archbuild.model.version import CudaVersion
-from archbuild.rules.diagnosis.code import ANY_KERNEL
+from archbuild.rules.covering.code import ANY_KERNEL
 from archbuild.rules.recommending.result import InstalledTorch, Library, Wish
 
 

@@ -12,8 +12,8 @@ from archbuild.facts.torch_wheels import Standing
 from archbuild.model.arch import Arch, ComputeCapability
 from archbuild.model.coverage import Cause, Destination, Outcome, Tegra, Verdict
 from archbuild.model.version import CudaVersion
-from archbuild.rules.coverage import cover_region, is_live
-from archbuild.rules.reach import nearest_real
+from archbuild.rules.covering.coverage import cover_region, is_live
+from archbuild.rules.covering.reach import nearest_real
 from archbuild.rules.recommending.candidates import Candidate, region_of
 from archbuild.rules.recommending.cudnn_floor import CudnnFit, cudnn_fit
 from archbuild.rules.recommending.jetson import needs_own_wheels

@@ -9,7 +9,7 @@ from archbuild.facts.torch_releases import Python, TorchRelease, find_release
 from archbuild.facts.torch_wheels import Standing, torch_wheels
 from archbuild.model.arch import Arch, ComputeCapability
 from archbuild.model.version import CudaVersion
-from archbuild.rules.reach import nearest_real
+from archbuild.rules.covering.reach import nearest_real
 from archbuild.rules.recommending.jetson import is_before_thor
 from archbuild.rules.recommending.result import SourceBuild, Wish
 from archbuild.rules.recommending.window import window_of

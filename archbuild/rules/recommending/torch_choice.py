@@ -9,7 +9,7 @@ from archbuild.errors import NoGpuError, UsageError
 from archbuild.facts.torch_wheels import INDEX
 from archbuild.model.coverage import Destination
 from archbuild.model.machine import Machine
-from archbuild.rules.drivers import knows_device
+from archbuild.rules.covering.drivers import knows_device
 from archbuild.rules.recommending.choosing import recommend
 from archbuild.rules.recommending.result import Combination, Outcome, Wish
 from archbuild.rules.recommending.wish import make_wish

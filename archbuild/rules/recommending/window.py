@@ -11,7 +11,7 @@ from archbuild.model.arch import ComputeCapability
 from archbuild.model.coverage import Destination, DriverFloor
 from archbuild.model.machine import Driver
 from archbuild.model.version import CudaVersion
-from archbuild.rules.drivers import device_floor, sass_floor
+from archbuild.rules.covering.drivers import device_floor, sass_floor
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from archbuild.facts.torch_releases import Python, TorchRelease, parse_python
 from archbuild.model.installed import CodeFile
 from archbuild.model.machine import Driver, Gpu, Machine
 from archbuild.model.version import CudaVersion, DriverRelease
-from archbuild.rules.archlist import Word, parse_arch_list
-from archbuild.rules.diagnosis.code import regions_of
-from archbuild.rules.drivers import parse_release
-from archbuild.rules.expectation import find_devices
+from archbuild.rules.covering.code import regions_of
+from archbuild.rules.covering.drivers import parse_release
 from archbuild.rules.recommending.candidates import region_of
 from archbuild.rules.recommending.result import Card, InstalledTorch, Library, Nvcc, Wish
+from archbuild.rules.selecting.archlist import Word, parse_arch_list
+from archbuild.rules.selecting.expectation import find_devices
 
 #: Other names of processors; what is not here keeps its own.
 _PROCESSORS = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64", "sbsa": "aarch64"}

@@ -1,0 +1,1 @@
+"""Binaries held against what is asked of them: images to findings."""
