@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Sequence
 from functools import partial
@@ -72,6 +73,8 @@ class BuildExtension(WithForce, WithManifests, _TorchBuildExtension):
             self.extensions = everything
         with setup_errors():
             write_guards(self)
+        # torch lives until the process ends, which need not look through all of it then.
+        gc.freeze()
 
     def _build_one_by_one(self) -> None:
         """Do without setuptools' threads: ninja runs the passes of an extension side by side."""
