@@ -196,7 +196,7 @@ def test_a_record_holds_what_torch_holds(
 
 
 def test_gpus_shows_every_gpu_and_which_cuda_sees(fake_driver: FakeDriver) -> None:
-    done = run("gpus", env=fake_driver(MIXED), CUDA_VISIBLE_DEVICES="1", COLUMNS="80")
+    done = run("gpus", env={**fake_driver(MIXED), "COLUMNS": "80"}, CUDA_VISIBLE_DEVICES="1")
     assert done.returncode == 0
     for words in ("GTX 1080", "RTX 3090", "RTX 5090", "12.0"):
         assert words in done.stdout

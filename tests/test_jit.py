@@ -382,6 +382,14 @@ def test_a_target_that_got_lost_is_refused_unless_nobody_looks(
     assert archs_of(library) == {"sm_86"}
 
 
+def test_an_error_ends_at_the_call_and_not_deep_inside(run: Run) -> None:
+    ended = run("from archbuild.cpp_extension import load\nload('light', ['gone.cu'])\n")
+    assert ended.status == 1
+    inside = [line for line in ended.output.splitlines() if "cpp_extension/" in line]
+    assert len(inside) == 1
+    assert "gone.cu cannot be read" in ended.output
+
+
 def test_what_cannot_be_asked_for(run: Run, tmp_path: Path) -> None:
     asked = {
         "['gone.cu']": "gone.cu cannot be read: No such file",

@@ -17,6 +17,7 @@ from archbuild.build.inline import inline_sources
 from archbuild.cpp_extension.jit_call import JitCall, jit_links, jit_selection
 from archbuild.cpp_extension.jit_run import run_call
 from archbuild.cpp_extension.torchs import TORCH
+from archbuild.errors import ArchbuildError
 from archbuild.model.gencode import render_gencodes
 from archbuild.rules.selecting.nvcc_flags import parse_nvcc_flags
 
@@ -56,7 +57,11 @@ def _built_here(
         if not _is_cuda_call(given) or TORCH.IS_HIP_EXTENSION:
             return function(*args, **kwargs)
         if _is_ours(given, known, signature):
-            return run_call(JitCall.of(given, *files_of(given), archs))
+            try:
+                return run_call(JitCall.of(given, *files_of(given), archs))
+            except ArchbuildError as error:
+                # The sentence says it all: how it came about in here helps nobody.
+                raise error.with_traceback(None) from error.__cause__
         _let_torch(given, archs)
         return function(*bound.args, **bound.kwargs)
 
