@@ -54,8 +54,7 @@ def watch(command: Command) -> Watched:
         )
         most, samples = 0, [_idle()]
         try:
-            while process.poll() is None:
-                time.sleep(_PAUSE)
+            while _runs_on(process):
                 most = max(most, sum(map(_resident, _tree(process.pid))))
                 samples.append(_idle())
         except BaseException:
@@ -65,6 +64,15 @@ def watch(command: Command) -> Watched:
         output.seek(0)
         said = output.read().decode(errors="replace")[-4000:]
     return Watched(seconds, most, _busy(samples), process.returncode, said)
+
+
+def _runs_on(process: subprocess.Popen[bytes]) -> bool:
+    """Wait for a second, or until it has ended."""
+    try:
+        process.wait(_PAUSE)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
 
 
 def _idle() -> tuple[float, float]:
