@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from archbuild.rules.checking.codes import CODES, page_of
+from archbuild.report.findings import page_of
+from archbuild.rules.checking.codes import CODES
 
 
 def test_codes_are_stable_and_stand_once() -> None:

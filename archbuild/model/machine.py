@@ -200,3 +200,12 @@ VARIABLES = (
     "CUDA_DISABLE_PTX_JIT",
     "PYTORCH_NVML_BASED_CUDA_CHECK",
 )
+
+
+# Windows and macOS have names of their own for them.
+_NAMES_ON_LINUX = {"amd64": "x86_64", "arm64": "aarch64"}
+
+
+def processor_name(name: str) -> str:
+    """A processor as Linux names it, ``x86_64`` for Windows' ``AMD64``; others as they are."""
+    return _NAMES_ON_LINUX.get(name.lower(), name)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_PROCESSORS = {"amd64": "x86_64", "arm64": "aarch64"}
+from archbuild.model.machine import processor_name
 
 
 @dataclass(frozen=True)
@@ -103,4 +103,4 @@ def this_processor() -> str:
         name = os.environ.get("PROCESSOR_ARCHITECTURE", "")
     else:
         name = os.uname().machine
-    return _PROCESSORS.get(name.lower(), name)
+    return processor_name(name)

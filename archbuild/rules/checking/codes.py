@@ -130,11 +130,6 @@ def title_of(code: str) -> str:
     return _TITLES.get(code, code)
 
 
-def page_of(code: str) -> str:
-    """The page of a code, below the repository: ``docs/findings/v221.md``."""
-    return f"docs/findings/{code.lower()}.md"
-
-
 def finding_of(
     code: Code,
     message: str,

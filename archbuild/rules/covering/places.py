@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from archbuild.errors import NoGpuError
 from archbuild.model.arch import ComputeCapability
 from archbuild.model.coverage import Destination, Tegra
-from archbuild.model.machine import Driver, Gpu, Machine
-
-# Windows and macOS have names of their own for them.
-_NAMES_ON_LINUX = {"amd64": "x86_64", "arm64": "aarch64"}
+from archbuild.model.machine import Driver, Gpu, Machine, processor_name
 
 #: Machines that a sentence names one by one.
 _SHOWN = 4
@@ -90,7 +87,7 @@ def places_of(machine: Machine, name: str = "") -> tuple[Place, ...]:
             count,
             by_bus,
             machine.system,
-            _NAMES_ON_LINUX.get(machine.processor.lower(), machine.processor),
+            processor_name(machine.processor),
         )
         for (gpu, capability), count in kinds.items()
     )
