@@ -24,10 +24,10 @@ from archbuild.binary.manifests import Manifests, beside
 from archbuild.binary.reader import iter_files, read_digested
 from archbuild.binary.recognize import read_source
 from archbuild.binary.source import BytesSource, StreamSource
+from archbuild.build.beside import manifest_path
 from archbuild.build.manifest import (
     flags_without_places,
     make_manifest,
-    manifest_path,
     path_in_project,
     source_manifest,
     write_manifest,
@@ -35,7 +35,12 @@ from archbuild.build.manifest import (
 from archbuild.errors import ArchbuildError, BinaryError, RecordError, UnreadableError
 from archbuild.model.arch import Arch, ptx, sass
 from archbuild.model.gencode import Gencode
-from archbuild.model.manifest import ImageDigest, Manifest, SourceManifest, manifest_name
+from archbuild.model.manifest import (
+    ImageDigest,
+    Manifest,
+    SourceManifest,
+    manifest_name,
+)
 from archbuild.model.manifest_record import parse_manifest, render_manifest
 from archbuild.model.source import Source
 from archbuild.rules.selecting.sources import serve_source

@@ -95,6 +95,16 @@ def run(python: Path, folder: Path, *words: str, **variables: str) -> str:
     return done.stdout + done.stderr
 
 
+# Where nothing is new, what looks into libraries and tells of builds is not even loaded.
+BUILD_AND_LOADED = """
+import runpy, sys
+sys.argv = ["setup.py", "build_ext", "--inplace"]
+runpy.run_path("setup.py", run_name="__main__")
+rare = {"archbuild.binary.reader", "archbuild.services.smoke", "archbuild.report.build"}
+print("loaded:", sorted(rare & set(sys.modules)), file=sys.stderr)
+"""
+
+
 def archs_of(library: Path) -> set[str]:
     return {str(image.arch) for region in read(str(library))[0].regions for image in region.images}
 
@@ -124,8 +134,9 @@ def test_a_project_where_torch_is_not_installed(python: Path, tmp_path: Path, nv
     run(python, tmp_path, "-m", "archbuild", "verify", str(bound), "--targets", "8.6;9.0+PTX")
     assert b"libtorch" not in bound.read_bytes()
     assert b"libcudart.so" not in bound.read_bytes()
-    again = run(python, tmp_path, *build, ARCHBUILD_ARCHS="8.6;9.0+PTX")
+    again = run(python, tmp_path, "-c", BUILD_AND_LOADED, ARCHBUILD_ARCHS="8.6;9.0+PTX")
     assert "_bound.so is up to date" in again
+    assert again.endswith("loaded: []\n")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the environment is made of links")

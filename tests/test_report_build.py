@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from archbuild.model.build import BuildRun, Step
 from archbuild.report.build import (
-    progress_line,
     render_failures,
     render_summary,
     render_warnings,
 )
+from archbuild.report.progress import progress_line
 from archbuild.report.text import cells
 from archbuild.rules.building.build_times import advise_build, measure, memory_over_time
 from tests.builds import build_of, plan_of, run_of

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from archbuild.build import verification
-from archbuild.build.verification import Lack, VerifyMode, find_lack, parse_verify_mode, refuse
+from archbuild.build.verification import Lack, find_lack, refuse
+from archbuild.build.verify_mode import VerifyMode, parse_verify_mode
 from archbuild.errors import BuildError, UsageError
 from archbuild.model.arch import Arch
 from archbuild.model.image import DeviceFile, Image, ImageKind, Linkage, Region

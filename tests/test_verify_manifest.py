@@ -17,10 +17,10 @@ import pytest
 
 from archbuild.binary.manifests import Manifests
 from archbuild.binary.reader import iter_files, read
+from archbuild.build.beside import manifest_path
 from archbuild.build.manifest import (
     image_digests,
     make_manifest,
-    manifest_path,
     source_manifest,
     write_manifest,
 )

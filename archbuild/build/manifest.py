@@ -11,7 +11,7 @@ from archbuild.binary.reader import read_digested
 from archbuild.errors import UnreadableError
 from archbuild.model.arch import Arch
 from archbuild.model.image import DeviceFile
-from archbuild.model.manifest import ImageDigest, Manifest, SourceManifest, manifest_name
+from archbuild.model.manifest import ImageDigest, Manifest, SourceManifest
 from archbuild.model.manifest_record import render_manifest
 from archbuild.model.source import Source
 from archbuild.probe.writing import write_whole
@@ -146,7 +146,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     """Write a manifest; a file that is there stays whole until the new one is.
 
     Args:
-        path: Where; :func:`manifest_path` tells it for a library.
+        path: Where; ``manifest_path`` tells it for a library.
         manifest: What to write.
 
     Raises:
@@ -158,8 +158,3 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         raise UnreadableError(
             f"{path} cannot be written: {error.strerror}.", "Make room, or the folder writable."
         ) from None
-
-
-def manifest_path(library: Path) -> Path:
-    """Where the manifest of a library stands: beside it."""
-    return library.with_name(manifest_name(library.name))

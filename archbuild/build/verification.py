@@ -4,38 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 
 from archbuild.binary.cuobjdump import read_with_cuobjdump
 from archbuild.binary.reader import read
-from archbuild.errors import BuildError, UsageError
+from archbuild.errors import BuildError
 from archbuild.model.arch import Arch
 from archbuild.model.image import Image, Region
 from archbuild.rules.checking.agreement import check_readers
 from archbuild.rules.covering.coverage import loadable_images
-
-
-class VerifyMode(Enum):
-    """How much ARCHBUILD_VERIFY asks for."""
-
-    REQUIRE = "require"
-    AUTO = "auto"
-    OFF = "off"
-
-
-def parse_verify_mode(text: str | None) -> VerifyMode:
-    """Read ARCHBUILD_VERIFY; not set means ``auto``.
-
-    Raises:
-        UsageError: If it is none of the three words.
-    """
-    try:
-        return VerifyMode((text or "").strip().lower() or "auto")
-    except ValueError:
-        raise UsageError(
-            f"ARCHBUILD_VERIFY is {text!r:.40}.", "Set it to require, auto or off."
-        ) from None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ extensions with ``torch=False``; any other name says what is missing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from archbuild.build.source_files import Entry, name_sources
 from archbuild.model.source import Source as Source
@@ -32,8 +32,10 @@ except ImportError as error:
 
 if _MISSING is None:
     from archbuild.cpp_extension.build_extension import BuildExtension as BuildExtension
-    from archbuild.cpp_extension.jit import load as load
-    from archbuild.cpp_extension.jit import load_inline as load_inline
+
+    if TYPE_CHECKING:
+        from archbuild.cpp_extension.jit import load as load
+        from archbuild.cpp_extension.jit import load_inline as load_inline
 
     #: The root of the toolkit that archbuild chose; None where there is none.
     CUDA_HOME: str | None = TORCH.CUDA_HOME
@@ -50,6 +52,10 @@ def __getattr__(name: str) -> Any:
         raise _without_torch()
     if name == "__all__":
         return list(TORCH.__all__)
+    if name in ("load", "load_inline"):  # loaded when first used: no setup.py needs them
+        from archbuild.cpp_extension import jit  # noqa: PLC0415
+
+        return getattr(jit, name)
     return getattr(TORCH, name)
 
 

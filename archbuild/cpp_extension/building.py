@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from archbuild.build.beside import manifest_path
 from archbuild.build.cuda_stub import cuda_link_folder
 from archbuild.build.engine import start_over
 from archbuild.build.flavour import Flavour
@@ -18,8 +19,7 @@ from archbuild.build.folder import VARIABLE, build_folder, can_be_written
 from archbuild.build.launcher import VARIABLE as LAUNCHER
 from archbuild.build.launcher import prepare_launcher
 from archbuild.build.link_folder import make_link_folder
-from archbuild.build.manifest import manifest_path
-from archbuild.build.verification import VerifyMode, parse_verify_mode
+from archbuild.build.verify_mode import VerifyMode, parse_verify_mode
 from archbuild.cpp_extension.checks import (
     log_selection,
     prove_toolchain,
@@ -28,8 +28,6 @@ from archbuild.cpp_extension.checks import (
 )
 from archbuild.cpp_extension.compiling import Compiling, Setting
 from archbuild.cpp_extension.planning import PlannedExtension, plan_one
-from archbuild.cpp_extension.proving import check_built
-from archbuild.cpp_extension.recording import record
 from archbuild.cpp_extension.running import make_running
 from archbuild.errors import ArchbuildError
 from archbuild.model.config import Config
@@ -83,6 +81,10 @@ class Builder:
         library = Path(command.get_ext_fullpath(extension.name))
         if not compiling.linked and manifest_path(library).exists():
             return
+        # Here: they read device code, and of most builds nothing is new.
+        from archbuild.cpp_extension.proving import check_built  # noqa: PLC0415
+        from archbuild.cpp_extension.recording import record  # noqa: PLC0415
+
         try:
             if self.mode is not VerifyMode.OFF:
                 check_built(planned.sources, compiling.objects, library, self.cuobjdump)

@@ -12,7 +12,7 @@ from archbuild.build.extension_plan import (
 )
 from archbuild.build.host_choice import choose_host_compiler
 from archbuild.build.memory import fingerprint, is_remembered, remember
-from archbuild.build.verification import VerifyMode
+from archbuild.build.verify_mode import VerifyMode
 from archbuild.errors import BuildError
 from archbuild.model.gencode import render_gencodes
 from archbuild.model.machine import Machine, Toolkit
@@ -20,7 +20,6 @@ from archbuild.rules.selecting.host_compiler import ANY_HOST_FLAGS, named_host_c
 from archbuild.rules.selecting.nvcc_flags import NvccFlags, parse_nvcc_flags
 from archbuild.rules.selecting.selection import Selection
 from archbuild.services.select import Selected
-from archbuild.services.smoke import smoke
 
 _log = logging.getLogger(__name__)
 
@@ -102,6 +101,8 @@ def prove_toolchain(
         name = fingerprint([toolkit.nvcc, cuobjdump], [*flags, *map(repr, machine.variables)])
         if is_remembered("smoke", name):
             continue
+        from archbuild.services.smoke import smoke  # noqa: PLC0415  (once for a toolchain)
+
         report = smoke(toolkit, gencodes, cuobjdump=cuobjdump, gpus=(), run=False, words=host)
         if not report.ok:
             raise BuildError(

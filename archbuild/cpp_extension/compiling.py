@@ -30,7 +30,6 @@ from archbuild.build.stable_paths import StablePaths, link_moving
 from archbuild.build.torch_flags import CompileCall
 from archbuild.cpp_extension.planning import PlannedExtension
 from archbuild.cpp_extension.setuptools_compiler import compiler_words
-from archbuild.cpp_extension.telling import refuse_failures, tell_build
 from archbuild.model.build import BuildRun
 from archbuild.model.config import LeanHeaders
 from archbuild.model.launcher import Launcher
@@ -117,10 +116,17 @@ class Compiling:
             tuple(path for path in depends or () if (self._setting.root / path).exists()),
         )
         done = self._build(call)
-        tell_build(done, self._place, processors=self._setting.running.resources.processors)
+        if done.runs:
+            self._tell(done)
         objects = [str(self._setting.root / obj) for obj in done.plan.objects]
         self.objects = dict(zip(sources, map(Path, objects), strict=False))
         return objects
+
+    def _tell(self, done: BuildRun) -> None:
+        # Here: there is nothing to tell of most builds.
+        from archbuild.cpp_extension.telling import tell_build  # noqa: PLC0415
+
+        tell_build(done, self._place, processors=self._setting.running.resources.processors)
 
     def _folders(self, own: Sequence[str]) -> tuple[str, ...]:
         more = [*self._compiler.include_dirs, *type(self._compiler).include_dirs]
@@ -139,6 +145,8 @@ class Compiling:
                 return done
             fuller = self._fuller(done, memory)
             if fuller == memory:
+                from archbuild.cpp_extension.telling import refuse_failures  # noqa: PLC0415
+
                 lean = self._planned.lean is LeanHeaders.ON
                 refuse_failures(done, self._setting.toolkit.archs, lean=lean)
             write_lean_memory(self._place, fuller)

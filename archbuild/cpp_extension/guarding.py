@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
-import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from archbuild.binary.reader import read
-from archbuild.build.manifest import manifest_path
-from archbuild.model.manifest_record import parse_manifest
+from archbuild.build.beside import guard_path
 from archbuild.probe.writing import write_whole
-from archbuild.rules.checking.guard_table import GuardRow, guard_row, render_guard
 
 _log = logging.getLogger(__name__)
-
-
-def guard_path(library: Path, name: str) -> Path:
-    """Where the guard of a library stands: one for all libraries of a package.
-
-    Args:
-        library: The library.
-        name: The full name of its extension, ``pkg._C``.
-    """
-    package, _, module = name.rpartition(".")
-    own = "_archbuild_guard.py" if package else f"_{module}_archbuild_guard.py"
-    return library.with_name(own)
 
 
 def write_guards(command: Any) -> None:
@@ -44,12 +26,10 @@ def write_guards(command: Any) -> None:
         for extension in command.extensions:
             remove_guard(command, extension)
         return
-    template = Path(__file__).parents[1].joinpath("guard.py").read_text(encoding="utf-8")
-    rows: dict[Path, list[GuardRow]] = {}
-    for path, row in _rows(command):
-        rows.setdefault(path, []).append(row)
-    for path, found in rows.items():
-        text = render_guard(template, found, _rebuild(command.distribution))
+    # Here: it reads device code, and most packages want no guard.
+    from archbuild.cpp_extension.guard_texts import guard_texts  # noqa: PLC0415
+
+    for path, text in guard_texts(command):
         write_whole(path, text.encode())
         _log.info("archbuild: %s says why the device code does not run, where it does not", path)
 
@@ -64,22 +44,3 @@ def remove_guard(command: Any, extension: Any) -> None:
         if path.is_file() and "class GuardError(RuntimeError)" in path.read_text("utf-8"):
             path.unlink()
             _log.info("archbuild: %s is of an earlier build: removed", path)
-
-
-def _rows(command: Any) -> Iterator[tuple[Path, GuardRow]]:
-    for extension in command.extensions:
-        name = command.get_ext_fullname(extension.name)
-        library = Path(command.build_lib, command.get_ext_filename(name))
-        beside = manifest_path(library)
-        if beside.exists():
-            manifest = parse_manifest(beside.read_text(encoding="ascii"), os.fspath(beside))
-            (file,) = read(library, kernels=True)
-            row = guard_row(library.name, manifest.targets, file, manifest)
-            yield guard_path(library, name), row
-
-
-def _rebuild(distribution: Any) -> str:
-    name, version = distribution.get_name(), distribution.get_version()
-    words = "pip install --force-reinstall --no-deps --no-cache-dir --no-build-isolation"
-    wanted = shlex.quote(f"{name}=={version}")
-    return f'TORCH_CUDA_ARCH_LIST="{{archs}}" {words} --no-binary {shlex.quote(name)} {wanted}'

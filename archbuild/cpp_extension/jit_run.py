@@ -17,7 +17,7 @@ from archbuild.build.jit_folder import choose_place
 from archbuild.build.jit_stamp import is_ready
 from archbuild.build.link_folder import make_link_folder
 from archbuild.build.source_plan import SourcesPlan
-from archbuild.build.verification import VerifyMode, parse_verify_mode
+from archbuild.build.verify_mode import VerifyMode, parse_verify_mode
 from archbuild.cpp_extension.checks import log_selection, require_cuobjdump
 from archbuild.cpp_extension.jit_call import (
     RDC_CURE,

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archbuild.build.manifest import manifest_path
-from archbuild.cpp_extension.guarding import guard_path
+from archbuild.build.beside import guard_path, manifest_path
 
 if TYPE_CHECKING:
 

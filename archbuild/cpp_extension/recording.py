@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from archbuild.build.beside import manifest_path
 from archbuild.build.manifest import (
     make_manifest,
-    manifest_path,
     source_manifest,
     write_manifest,
 )

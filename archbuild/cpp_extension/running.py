@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from archbuild.build.engine import Running
 from archbuild.probe.resources import query_resources
-from archbuild.report.build import progress_line
+from archbuild.report.progress import progress_line
 from archbuild.rules.building.schedule import parse_limit
 from archbuild.rules.selecting.nvcc_flags import parse_nvcc_flags
 

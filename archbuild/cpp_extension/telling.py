@@ -58,19 +58,18 @@ def tell_build(done: BuildRun, folder: Path, *, processors: int) -> None:
     """Log warnings and the table at the end, and write the files for other programs.
 
     Args:
-        done: A build that went well.
+        done: A build that went well, and in which something was run.
         folder: The build folder: it gets ``compile_commands.json`` and ``profile.json``.
         processors: How many there are to be busy.
     """
     for line in render_warnings(done, _width()):
         _log.warning("%s", line)
-    if done.runs:
-        _write(folder / "profile.json", profile_json(done))
-        _write(folder / "compile_commands.json", compile_commands_json(done.plan))
-        place = os.environ.get(PROFILE_VARIABLE)
-        if place:
-            _write(Path(place) / f"{done.plan.name}.profile.json", profile_json(done))
-            _write(Path(place) / f"{done.plan.name}.trace.json", trace_json(done))
+    _write(folder / "profile.json", profile_json(done))
+    _write(folder / "compile_commands.json", compile_commands_json(done.plan))
+    place = os.environ.get(PROFILE_VARIABLE)
+    if place:
+        _write(Path(place) / f"{done.plan.name}.profile.json", profile_json(done))
+        _write(Path(place) / f"{done.plan.name}.trace.json", trace_json(done))
     if done.seconds >= _WORTH_A_TABLE or done.cache_hits:
         headers = dict(_headers(done.plan, {run.source for run in done.runs if run.source}))
         for line in render_summary(done, _width(), headers, processors=processors):

@@ -19,12 +19,16 @@ from archbuild.probe.machine import query_machine
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Look for no garbage: importing torch makes none, and looking takes a tenth of it."""
+    """Look for no garbage: importing torch makes none, and looking takes a tenth of it.
+
+    Nor afterwards among what it brought, which lives until the process ends.
+    """
     collects = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        gc.freeze()
         if collects:
             gc.enable()
 

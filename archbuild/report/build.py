@@ -26,11 +26,6 @@ _NARROWEST = 20
 _PLACE = re.compile(r"\s*((?:[A-Za-z]:)?[^:(\n]+)(?:\(\d+\)|:\d+)")
 
 
-def progress_line(done: int, total: int, label: str) -> str:
-    """How far a build is: ``[12/48] hopper.cu sm_90a``."""
-    return f"[{done}/{total}] {escape(label)}"
-
-
 def render_failures(
     run: BuildRun, width: int, *, memory_free: int | None = None, archs: Iterable[Arch] = ()
 ) -> list[str]:
