@@ -69,6 +69,26 @@ def test_who_asks(tmp_path: Path, setting: str | None, environ: dict[str, str], 
     assert must_ask(environ, str(tmp_path)) == asks
 
 
+@pytest.mark.parametrize(
+    ("device", "features", "asks"),
+    [
+        ("0x0005\n", "0110010100000000000000000000000010000000\n", False),
+        ("0x0005\n", "0110000100000000000000000000000010000000\n", True),
+        ("0x0002\n", "0010011001100100000000000000010010000000\n", True),
+        ("0x0005\n", "", True),
+    ],
+)
+def test_a_machine_that_gives_free_memory_back_does_not_ask(
+    tmp_path: Path, device: str, features: str, asks: bool
+) -> None:
+    here = "sys/bus/virtio/devices/virtio0"
+    about = {f"{here}/device": device, f"{here}/features": features}
+    plant(tmp_path, {SETTING: "always [madvise] never\n", **about})
+    assert must_ask({}, str(tmp_path)) == asks
+    assert must_ask({VARIABLE: "1"}, str(tmp_path))
+    assert not must_ask({VARIABLE: "0"}, str(tmp_path))
+
+
 def test_other_processors_and_pages_have_not_been_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from archbuild.model.gencode import Gencode, render_gencodes
 from archbuild.model.image import DeviceFile
 from archbuild.model.machine import Gpu, Toolkit
 from archbuild.probe.process import Outcome, run_limited
+from archbuild.probe.resources import query_resources
 from archbuild.probe.smoke_source import find_source
 from archbuild.rules.building.build_failure import explain_failure
 from archbuild.rules.building.smoke_numbers import compute_numbers
@@ -142,7 +143,8 @@ def _build(work: _Work, cuobjdump: str) -> list[Stage]:
 def _compile(work: _Work) -> Stage:
     position = [] if _WINDOWS else ["-Xcompiler=-fPIC"]
     includes = [f"-I{folder}" for folder in work.toolkit.include]
-    outcome = work.nvcc("-c", *position, *includes, find_source(), "-o", work.object)
+    threads = f"--threads={query_resources().processors}"
+    outcome = work.nvcc("-c", threads, *position, *includes, find_source(), "-o", work.object)
     return _stage("compile", outcome, work.object)
 
 
