@@ -109,6 +109,17 @@ def test_a_torch_imported_before_uses_the_same_toolkit(nvcc: Path) -> None:
     assert Path(said.strip()).resolve() == nvcc.resolve().parents[1]
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+def test_the_importing_program_keeps_its_collector(frozen: bool) -> None:
+    said = ask(
+        "import gc\n"
+        f"{'gc.freeze()' if frozen else ''}\n"
+        "import archbuild.cpp_extension\n"
+        "print(gc.isenabled(), gc.get_freeze_count() > 0)"
+    )
+    assert said.split() == ["True", str(frozen)]
+
+
 def test_without_torch_one_sentence_says_what_to_list() -> None:
     code = "import sys; sys.modules['torch'] = None; from archbuild.cpp_extension import load"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

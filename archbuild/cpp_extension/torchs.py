@@ -19,18 +19,25 @@ from archbuild.probe.machine import query_machine
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Look for no garbage: importing torch makes none, and looking takes a tenth of it.
-
-    Nor afterwards among what it brought, which lives until the process ends.
-    """
+    """Look for no garbage: importing torch makes none, and looking takes a tenth of it."""
     collects = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
+        _age()
         if collects:
             gc.enable()
+
+
+def _age() -> None:
+    """Let the collector take all there is for old, else it looks through torch at once.
+
+    Nothing stays out of its sight: this may be a program that runs for days.
+    """
+    if gc.get_freeze_count() == 0:  # else somebody has frozen what is to stay so
+        gc.freeze()
+        gc.unfreeze()
 
 
 def _import_torch_module() -> tuple[Any, Machine]:
