@@ -33,7 +33,7 @@ from archbuild.rules.recommending.result import (
 )
 from archbuild.rules.recommending.said import SENTENCES, said
 from archbuild.rules.recommending.torch_choice import install_command, pip_command, uv_command
-from archbuild.rules.recommending.wish import Asked, make_wish, parse_driver
+from archbuild.rules.recommending.wish import Asked, make_wish, parse_driver_release
 from tests.machines import toolkit
 
 TODAY = date(2026, 12, 1)
@@ -446,7 +446,7 @@ def test_what_if_adds_to_what_is_there() -> None:
     ],
 )
 def test_a_branch_stands_for_its_first_release(text: str, parts: tuple[int, ...]) -> None:
-    assert parse_driver(text).parts == parts
+    assert parse_driver_release(text).parts == parts
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from archbuild.errors import NoGpuError, UsageError
 from archbuild.facts.torch_releases import Python, TorchRelease, parse_python
 from archbuild.model.installed import CodeFile
-from archbuild.model.machine import Driver, Gpu, Machine
+from archbuild.model.machine import Driver, Gpu, Machine, processor_name
 from archbuild.model.version import CudaVersion, DriverRelease
 from archbuild.rules.covering.code import regions_of
 from archbuild.rules.covering.drivers import parse_release
@@ -17,8 +17,8 @@ from archbuild.rules.recommending.result import Card, InstalledTorch, Library, N
 from archbuild.rules.selecting.archlist import Word, parse_arch_list
 from archbuild.rules.selecting.expectation import find_devices
 
-#: Other names of processors; what is not here keeps its own.
-_PROCESSORS = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64", "sbsa": "aarch64"}
+# What people call processors, besides the names that systems have for them.
+_PROCESSORS = {"x64": "x86_64", "sbsa": "aarch64"}
 _SYSTEMS = {"linux": ("linux", False), "windows": ("windows", True), "wsl": ("linux", True)}
 SYSTEMS = tuple(_SYSTEMS)
 
@@ -103,7 +103,7 @@ def _system(machine: Machine, text: str | None) -> tuple[str, bool]:
 
 def _processor(text: str) -> str:
     lowered = text.strip().lower()
-    return _PROCESSORS.get(lowered, lowered)
+    return _PROCESSORS.get(lowered) or processor_name(lowered)
 
 
 def _named(text: str, where: str, machine: Machine) -> tuple[Card, ...]:
@@ -166,12 +166,12 @@ def _torch(text: str | None) -> TorchRelease | None:
 
 def _driver(text: str | None, machine: Machine, *, windows: bool) -> Driver | None:
     if text is not None:
-        return Driver(parse_driver(text, windows=windows), None)
+        return Driver(parse_driver_release(text, windows=windows), None)
     driver = machine.driver
     return driver if driver is not None and (driver.release or driver.cuda) else None
 
 
-def parse_driver(text: str, *, windows: bool = False) -> DriverRelease:
+def parse_driver_release(text: str, *, windows: bool = False) -> DriverRelease:
     """Read a release, ``570.124.06``, or a branch, ``580``, which stands for its first release.
 
     Args:
