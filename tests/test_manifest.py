@@ -35,12 +35,7 @@ from archbuild.build.manifest import (
 from archbuild.errors import ArchbuildError, BinaryError, RecordError, UnreadableError
 from archbuild.model.arch import Arch, ptx, sass
 from archbuild.model.gencode import Gencode
-from archbuild.model.manifest import (
-    ImageDigest,
-    Manifest,
-    SourceManifest,
-    manifest_name,
-)
+from archbuild.model.manifest import ImageDigest, Manifest, SourceManifest, manifest_name
 from archbuild.model.manifest_record import parse_manifest, render_manifest
 from archbuild.model.source import Source
 from archbuild.rules.selecting.sources import serve_source

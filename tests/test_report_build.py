@@ -14,7 +14,6 @@ from archbuild.report.build import (
     render_summary,
     render_warnings,
 )
-from archbuild.report.progress import progress_line
 from archbuild.report.text import cells
 from archbuild.rules.building.build_times import advise_build, measure, memory_over_time
 from tests.builds import build_of, plan_of, run_of
@@ -27,14 +26,6 @@ _WARNING = 'csrc/ops.cu(2): warning #177-D: variable "u" was declared but never 
 
 def _six(**fields) -> list:
     return [run_of("csrc/ops.cu", arch, **fields) for arch in ARCHS]
-
-
-# --- progress ----------------------------------------------------------------------------------
-
-
-def test_progress() -> None:
-    assert progress_line(12, 48, "hopper.cu sm_90a") == "[12/48] hopper.cu sm_90a"
-    assert progress_line(1, 1, "a\x1b[2J.cu") == "[1/1] a\\x1b[2J.cu"
 
 
 # --- failures ----------------------------------------------------------------------------------

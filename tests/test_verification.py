@@ -1,4 +1,4 @@
-"""What a build lacks, in words; and ARCHBUILD_VERIFY."""
+"""What a build lacks, in words."""
 
 from __future__ import annotations
 
@@ -10,31 +10,9 @@ import pytest
 
 from archbuild.build import verification
 from archbuild.build.verification import Lack, find_lack, refuse
-from archbuild.build.verify_mode import VerifyMode, parse_verify_mode
-from archbuild.errors import BuildError, UsageError
+from archbuild.errors import BuildError
 from archbuild.model.arch import Arch
 from archbuild.model.image import DeviceFile, Image, ImageKind, Linkage, Region
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (None, VerifyMode.AUTO),
-        ("", VerifyMode.AUTO),
-        ("  ", VerifyMode.AUTO),
-        ("auto", VerifyMode.AUTO),
-        (" Require\n", VerifyMode.REQUIRE),
-        ("OFF", VerifyMode.OFF),
-    ],
-)
-def test_the_mode(text: str | None, expected: VerifyMode) -> None:
-    assert parse_verify_mode(text) is expected
-
-
-@pytest.mark.parametrize("text", ["0", "no", "requires", "require off"])
-def test_a_mode_that_is_none_is_never_taken_for_off(text: str) -> None:
-    with pytest.raises(UsageError, match=f"ARCHBUILD_VERIFY is '{text}'.*require, auto or off"):
-        parse_verify_mode(text)
 
 
 def _archs(text: str) -> tuple[Arch, ...]:
